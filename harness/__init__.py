@@ -1,0 +1,1 @@
+"""Everything live: drivers, targets, the host's authority, tools, models and trials."""

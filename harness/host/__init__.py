@@ -1,0 +1,1 @@
+"""Who may do what: the authority over every page."""

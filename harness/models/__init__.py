@@ -1,0 +1,1 @@
+"""Where tool calls come from."""

@@ -1,0 +1,1 @@
+"""Fixed, comparable trials and their rows."""

@@ -1,0 +1,40 @@
+"""Every number that bounds an observation, with its reason. Source: docs/observation.md."""
+
+MAX_REFS = 250
+"""Action refs in one observation: what a model can choose from, and what bounds the DOM answer."""
+
+MAX_VALUE_CHARS = 256
+"""Code points of a field's value: enough to recognise it, too little to flood the text."""
+
+MAX_NAME_CHARS = 80
+"""Code points of an accessible name in a ref line."""
+
+MAX_ROW_CHARS = 200
+"""Code points of the row text that is part of a ref's identity."""
+
+MAX_AX_CHARS = 12_000
+"""Code points of AX text that a model is shown (ADR-0124)."""
+
+MAX_PAGE_TEXT_CHARS = 6_000
+"""Code points of visible text in the `page-text` representation."""
+
+MAX_URL_CHARS = 2_048
+"""Code points of the address in a rendering."""
+
+MAX_TITLE_CHARS = 256
+"""Code points of the title in a rendering."""
+
+MAX_DIALOG_CHARS = 256
+"""Code points of a native dialog's message that an answer quotes."""
+
+NONCE_HEX_CHARS = 32
+"""Hex digits of a nonce: 128 random bits, so that no page can guess one."""
+
+TAG_CHARS = 6
+"""Base-36 characters of an observation's tag: short, as it stands in every ref."""
+
+MAX_FRAMES = 50
+"""Child frames that are joined into one AX snapshot; those beyond are marked as not read."""
+
+MAX_TEXT_READ_CHARS = 2_000_000
+"""UTF-16 units of visible text that the page script hands over; the rest is only counted."""
