@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-ROW_VERSION = 1
+ROW_VERSION: Literal[1] = 1
 
 Outcome = Literal[
     "completed",
