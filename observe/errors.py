@@ -11,6 +11,7 @@ ObservationError
     ChangedElement              it is there, but is no longer what was shown
     NotEditable, NotClickable   the action does not fit the element as it is now
     Covered                     another element would take the click
+    LoadFailed                  the browser could not load the address
     TimedOut                    a named bound was reached
     DriverGone                  browser or driver process ended
   MalformedRead                 a driver's answer is not of the agreed form
@@ -97,6 +98,12 @@ class Covered(Refusal):
     """Another element lies over the point that would be clicked."""
 
     kind = "covered"
+
+
+class LoadFailed(Refusal):
+    """The browser could not load an address."""
+
+    kind = "load_failed"
 
 
 class TimedOut(Refusal):

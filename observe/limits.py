@@ -38,3 +38,6 @@ MAX_FRAMES = 50
 
 MAX_TEXT_READ_CHARS = 2_000_000
 """UTF-16 units of visible text that the page script hands over; the rest is only counted."""
+
+MAX_MOVING_FRAMES = 30
+"""Frames that a click waits for a moving element to stand still: half a second."""

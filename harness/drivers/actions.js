@@ -1,0 +1,181 @@
+/* What an action does in the page before and after the driver's real input: resolve the ref, check that the action fits
+   the element as it is now, and prepare it. Runs beside the observer, in the same isolated world. */
+(reads, observer, limits) => {
+  "use strict";
+  const { element, html, page, rootActive, isElement, is, style, fold, cut, flatParent, contains } = reads;
+  const { resolve, roleOf, labels, valueOf, optionText, isDisabled, isReadonly, isShown, hasBox, isEditableHost,
+    isTextual, deepAt } = observer;
+
+  const frame = () => new Promise((resolve) => { requestAnimationFrame(() => resolve()); setTimeout(resolve, 50); });
+
+  const PICKED_TYPES = new Set(["date", "time", "datetime-local", "month", "week", "color", "range"]);
+  const isInert = (item) => {
+    for (let at = item; at !== null && isElement(at); at = flatParent(at)) if (element.has(at, "inert")) return true;
+    return false;
+  };
+  const refusesInput = (item) => isDisabled(item) || isInert(item) || !isShown(item) || !hasBox(item, Number.MIN_VALUE);
+  const isMoving = () => document.getAnimations().some((one) => one.playState === "running");
+
+  /* Points to try, inside what the window shows of the element's first boxes. */
+  const FRACTIONS = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75]];
+  const pointsOf = (item) => {
+    const found = [];
+    for (const box of Array.from(element.boxes(item)).slice(0, 3)) {
+      const left = Math.max(box.left, 0), right = Math.min(box.right, innerWidth);
+      const top = Math.max(box.top, 0), bottom = Math.min(box.bottom, innerHeight);
+      if (right > left && bottom > top) for (const [x, y] of FRACTIONS) found.push([left + (right - left) * x, top + (bottom - top) * y]);
+    }
+    return found;
+  };
+  /* A label acts for its control: a hidden box below a styled label could not be reached otherwise. */
+  const hitPoint = (item) => {
+    const targets = [item, ...labels(item)];
+    let covering = null, any = false;
+    for (const target of targets) {
+      for (const [x, y] of pointsOf(target)) {
+        any = true;
+        const at = deepAt(x, y);
+        if (at !== null && targets.some((one) => contains(one, at))) return { status: "ok", x, y };
+        covering ??= at;
+      }
+    }
+    if (!any) return { status: "not_clickable", why: "it cannot be brought into view" };
+    return { status: "covered", by: covering === null ? "nothing" : roleOf(covering, "A") };
+  };
+  const bringIntoView = async (nonce, n, item) => {
+    const before = element.box(item);
+    if (pointsOf(item).length === 0 || before.top < 0 || before.bottom > innerHeight || before.left < 0 || before.right > innerWidth) {
+      element.scroll(item, { block: "center", inline: "center", behavior: "instant" });
+      await frame(); // pages redraw lists when they scroll
+    }
+    for (let turn = 0; turn < limits.moving && isMoving(); turn++) {
+      const was = element.box(item);
+      await frame();
+      const now = element.box(item);
+      if (was.left === now.left && was.top === now.top) break;
+    }
+    return resolve(nonce, n);
+  };
+
+  const click = async (nonce, n) => {
+    let found = resolve(nonce, n);
+    if (found.status !== "ok") return found;
+    const why = (item) => (isDisabled(item) ? "it is disabled" : refusesInput(item) ? "it is hidden or inert"
+      : style(item).pointerEvents === "none" && labels(item).length === 0 ? "it takes no pointer events" : null);
+    if (why(found.item) !== null) return { status: "not_clickable", why: why(found.item) };
+    found = await bringIntoView(nonce, n, found.item);
+    if (found.status !== "ok") return found;
+    if (why(found.item) !== null) return { status: "not_clickable", why: why(found.item) };
+    return hitPoint(found.item);
+  };
+
+  const fieldRefusal = (item) => (isDisabled(item) ? "it is disabled" : isReadonly(item) ? "it is read-only"
+    : isInert(item) || !isShown(item) ? "it is hidden or inert" : null);
+  const activeDeep = () => {
+    let at = page.active(document);
+    while (at !== null && element.shadow(at) !== null && rootActive(element.shadow(at)) !== null) at = rootActive(element.shadow(at));
+    return at;
+  };
+  const changed = (item) => {
+    for (const kind of ["input", "change"]) item.dispatchEvent(new Event(kind, { bubbles: true, composed: kind === "input" }));
+  };
+  const setPicked = (item, value) => {
+    const before = item.value;
+    item.value = value;
+    if (item.value.toLowerCase() !== value.toLowerCase()) {
+      item.value = before;
+      return { status: "not_editable", why: `a ${item.type} field does not take this text` };
+    }
+    if (item.value !== before) changed(item);
+    return { status: "ok", typed: true };
+  };
+  const selectAll = (item) => {
+    if (isEditableHost(item)) getSelection().selectAllChildren(item);
+    else item.select();
+  };
+  /* Focus the field and select what it holds, so that inserted text replaces it; picked values are set here. */
+  const type = async (nonce, n, value) => {
+    let found = resolve(nonce, n);
+    if (found.status !== "ok") return found;
+    const item = found.item;
+    if (!isTextual(item) && !isEditableHost(item)) return { status: "not_editable", why: "it is no text field" };
+    const why = fieldRefusal(item);
+    if (why !== null) return { status: "not_editable", why };
+    if (is(item, HTMLInputElement) && PICKED_TYPES.has(item.type)) return setPicked(item, value);
+    element.scroll(item, { block: "nearest", inline: "nearest", behavior: "instant" });
+    html.focus(item, { preventScroll: true });
+    found = resolve(nonce, n);
+    if (found.status !== "ok") return found;
+    if (activeDeep() !== item || fieldRefusal(item) !== null) return { status: "not_editable", why: "it does not take the focus" };
+    selectAll(item);
+    return { status: "ok", typed: false, empty: valueOf(item) === "" && !(is(item, HTMLInputElement) && item.value !== "") };
+  };
+
+  const selectOption = (nonce, n, wanted) => {
+    const found = resolve(nonce, n);
+    if (found.status !== "ok") return found;
+    const item = found.item;
+    if (!is(item, HTMLSelectElement)) return { status: "not_editable", why: "it is no native select; click it, then click its option" };
+    const why = fieldRefusal(item);
+    if (why !== null) return { status: "not_editable", why };
+    const chosen = wanted.map((label) => Array.from(item.options).find((option) => optionText(option) === fold(label) && !element.matches(option, ":disabled")));
+    if (chosen.includes(undefined)) return { status: "not_editable", why: "it has no enabled option with this text" };
+    if (chosen.length !== 1 && !item.multiple) return { status: "not_editable", why: "it takes exactly one option" };
+    const before = Array.from(item.selectedOptions);
+    for (const option of item.options) option.selected = chosen.includes(option);
+    if (before.length !== chosen.length || before.some((option) => !chosen.includes(option))) changed(item);
+    return { status: "ok" };
+  };
+
+  let marked = null;
+  /* Mark the file field for one upload. Without a ref: the page's only file field. */
+  const upload = (nonce, n, mark) => {
+    let item;
+    if (n === null) {
+      const all = Array.from(Document.prototype.querySelectorAll.call(document, "input[type=file]")).filter((one) => !isDisabled(one));
+      if (all.length !== 1) return { status: "not_editable", why: `the page has ${all.length} file fields; name one by its ref` };
+      item = all[0];
+    } else {
+      const found = resolve(nonce, n);
+      if (found.status !== "ok") return found;
+      item = found.item;
+    }
+    if (!is(item, HTMLInputElement) || item.type !== "file") return { status: "no_file_field" };
+    if (isDisabled(item)) return { status: "not_editable", why: "it is disabled" };
+    element.set(item, limits.mark, mark);
+    marked = item;
+    return { status: "ok" };
+  };
+  const unmark = () => { if (marked !== null) element.remove(marked, limits.mark); marked = null; };
+
+  /* Scroll what lies under the middle of the window, or what is around it if that is at its end. */
+  const scroll = (dy) => {
+    const main = page.scroller(document) ?? page.top(document);
+    for (let at = deepAt(innerWidth / 2, innerHeight / 2) ?? main; at !== null && isElement(at); at = flatParent(at)) {
+      const overflow = style(at).overflowY;
+      if (at !== main && (overflow === "visible" || overflow === "hidden" || overflow === "clip")) continue;
+      const before = element.top(at);
+      element.by(at, { top: dy, behavior: "instant" });
+      if (element.top(at) !== before) return { moved: element.top(at) - before, left: element.height(at) - element.seen(at) - element.top(at) };
+    }
+    return { moved: 0, left: 0 };
+  };
+
+  /* Resolves once the DOM was quiet for `quiet` ms, or after `most` ms. */
+  const settle = (quiet, most) => new Promise((done) => {
+    const finish = (calm) => { watcher.disconnect(); clearTimeout(calmer); clearTimeout(last); done(calm); };
+    const watcher = new MutationObserver(() => { clearTimeout(calmer); calmer = setTimeout(finish, quiet, true); });
+    let calmer = setTimeout(finish, quiet, true);
+    const last = setTimeout(finish, most, false);
+    watcher.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+  });
+
+  const valueNow = (nonce, n) => {
+    const found = resolve(nonce, n);
+    if (found.status === "stale_ref" || found.status === "missing_node") return null;
+    const item = observer.current(n);
+    return is(item, HTMLInputElement) && item.type === "password" ? null : cut(valueOf(item), limits.value)[0];
+  };
+
+  return { click, type, selectOption, upload, unmark, scroll, settle, valueNow };
+}

@@ -1,0 +1,128 @@
+"""Driver `current`: Playwright for input, navigation, uploads and screenshots; a direct CDP websocket for the reads.
+
+One Playwright program serves a whole run and attaches to one browser after another.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from importlib.metadata import version
+
+from playwright.async_api import Browser, BrowserContext, Page, Playwright, async_playwright
+from playwright.async_api import Error as PlaywrightError
+
+from harness.drivers.cdp import CdpClosed, open_cdp
+from harness.drivers.current_page import CurrentPage
+from harness.errors import DriverError
+from harness.targets.base import Endpoint
+
+VIEWPORT = {"width": 1280, "height": 720}
+ATTACH_TIMEOUT_MS = 20_000
+
+
+class CurrentDriver:
+    """Attached to one browser. Pages that this driver opened its own websocket to are closed with it."""
+
+    def __init__(self, browser: Browser, endpoint: Endpoint, stack: AsyncExitStack) -> None:
+        self._browser = browser
+        self._endpoint = endpoint
+        self._stack = stack
+
+    @property
+    def _context(self) -> BrowserContext:
+        return self._browser.contexts[0]
+
+    async def first_page(self) -> CurrentPage:
+        """The tab that the browser started with, or a new one if it was closed.
+
+        Raises:
+            DriverError: the tab cannot be attached to.
+        """
+        pages = self._context.pages
+        return await self._adopt(pages[0]) if pages else await self.new_page()
+
+    async def new_page(self) -> CurrentPage:
+        """A new tab in the browser's own profile.
+
+        Raises:
+            DriverError: the tab cannot be opened.
+        """
+        try:
+            page = await self._context.new_page()
+        except PlaywrightError as error:
+            raise DriverError("Chrome did not open a new tab.") from error
+        return await self._adopt(page)
+
+    async def fresh_page(self) -> CurrentPage:
+        """A new tab in a context of its own, without cookies or storage of any other.
+
+        Raises:
+            DriverError: the tab cannot be opened.
+        """
+        try:
+            context = await self._browser.new_context(viewport=None)
+            self._stack.push_async_callback(_close_quietly, context)
+            page = await context.new_page()
+        except PlaywrightError as error:
+            raise DriverError("Chrome did not open a new context.") from error
+        return await self._adopt(page)
+
+    async def _adopt(self, page: Page) -> CurrentPage:
+        try:
+            session = await page.context.new_cdp_session(page)
+            info = await session.send("Target.getTargetInfo")
+            await session.detach()
+            target_id = str(info["targetInfo"]["targetId"])
+            await page.set_viewport_size(VIEWPORT)  # type: ignore[arg-type]
+            address = self._endpoint.browser_ws.partition("/devtools/")[0] + f"/devtools/page/{target_id}"
+            cdp = await self._stack.enter_async_context(open_cdp(address))
+        except (PlaywrightError, CdpClosed) as error:
+            raise DriverError("The tab could not be attached to.") from error
+        opened = CurrentPage(page, cdp, target_id)
+        self._stack.push_async_callback(opened.stop)
+        await opened.start()
+        return opened
+
+
+class CurrentHost:
+    """The started Playwright program."""
+
+    name = "current"
+
+    def __init__(self, playwright: Playwright) -> None:
+        self._playwright = playwright
+        self.version = f"playwright {version('playwright')}, websockets {version('websockets')}"
+
+    @asynccontextmanager
+    async def attach(self, endpoint: Endpoint) -> AsyncIterator[CurrentDriver]:
+        """Attached to `endpoint`. The browser itself belongs to its target and stays open.
+
+        Raises:
+            DriverError: nothing answers at the endpoint within ATTACH_TIMEOUT_MS.
+        """
+        try:
+            browser = await self._playwright.chromium.connect_over_cdp(endpoint.browser_ws, timeout=ATTACH_TIMEOUT_MS)
+        except PlaywrightError as error:
+            raise DriverError("Chrome does not answer on its debugging port.") from error
+        try:
+            async with AsyncExitStack() as stack:
+                yield CurrentDriver(browser, endpoint, stack)
+        finally:
+            await asyncio.shield(_disconnect(browser))
+
+
+async def _close_quietly(context: BrowserContext) -> None:
+    with suppress(PlaywrightError):  # the browser may be gone, and the context with it
+        await context.close()
+
+
+async def _disconnect(browser: Browser) -> None:
+    with suppress(PlaywrightError):  # it may be disconnected already
+        await browser.close()
+
+
+@asynccontextmanager
+async def start() -> AsyncIterator[CurrentHost]:
+    """The Playwright program, for as long as the block runs."""
+    async with async_playwright() as playwright:
+        yield CurrentHost(playwright)

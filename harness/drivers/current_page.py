@@ -1,0 +1,306 @@
+"""One tab of the driver `current`: reads over CDP, input over Playwright, every foreign error translated here."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import Dialog as PlaywrightDialog
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page
+from playwright.async_api import TimeoutError as PlaywrightTimeout
+
+from harness.drivers.ax_read import AxReader
+from harness.drivers.base import Dialog, DialogKind, RefTarget
+from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json
+from harness.drivers.page_script import REPLACED, PageScript
+from harness.drivers.script_answer import check
+from harness.drivers.settle import Settler
+from observe.dom import MARK_ATTRIBUTE, decode_dom, decode_text
+from observe.errors import (
+    DialogOpen,
+    DocumentReplaced,
+    DriverGone,
+    LoadFailed,
+    NotEditable,
+    PageGone,
+    TimedOut,
+)
+from observe.model import AxText, DomObservation, PageText, Stamp
+
+NAVIGATION_TIMEOUT_MS = 15_000
+FILE_CHOOSER_TIMEOUT_MS = 2_000
+INPUT_TIMEOUT_S = 15.0
+SCREENSHOT_TIMEOUT_MS = 15_000
+SCREENSHOT_QUALITY = 60
+
+_OPEN = "A native {kind} dialog is open; answer it with the tool dialog."
+
+
+class CurrentPage:
+    """One tab. `start` and `stop` belong to the driver that opened it."""
+
+    def __init__(self, page: Page, cdp: CdpConnection, target_id: str) -> None:
+        self.target_id = target_id
+        self._page = page
+        self._cdp = cdp
+        self._script = PageScript(cdp, target_id)
+        self._ax = AxReader(cdp)
+        self._settler = Settler(cdp, self._script, target_id)
+        self._waiting: PlaywrightDialog | None = None
+        self._opened = asyncio.Event()
+        self._alerts: list[Dialog] = []
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Listen to the tab."""
+        self._page.on("dialog", self._on_dialog)
+        self._cdp.on("Inspector.targetCrashed", self._on_crash)
+        async with self._translated():
+            await self._cdp.send("Page.enable")
+            await self._cdp.send("Runtime.enable")
+            await self._cdp.send("Inspector.enable")
+            await self._ax.start()
+
+    async def stop(self) -> None:
+        """End what still runs for this tab; a dialog that nobody answered goes with it."""
+        for task in tuple(self._running):
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        await self._ax.stop()
+
+    async def dispose(self) -> None:
+        """Close the tab together with the browser context that was made for it, and stop listening."""
+        await self.stop()
+        with suppress(PlaywrightError):  # the browser may be gone, and the context with it
+            await self._page.context.close()
+        await self._cdp.close()
+
+    # ---- reads ----
+
+    async def document_nonce(self) -> str:
+        async with self._translated():
+            return await self._script.document_nonce()
+
+    async def read_ax(self) -> AxText:
+        async with self._translated():
+            return await self._ax.read()
+
+    async def read_text(self) -> PageText:
+        async with self._translated():
+            return decode_text(await self._script.call("text"))
+
+    async def read_dom(self, stamp: Stamp) -> DomObservation:
+        async with self._translated():
+            return decode_dom(await self._script.call("observe", stamp.nonce), stamp)
+
+    # ---- actions ----
+
+    async def navigate(self, url: str) -> None:
+        """Load `url` in this tab.
+
+        Raises:
+            LoadFailed: Chrome could not load it.
+            TimedOut: it did not finish within NAVIGATION_TIMEOUT_MS.
+        """
+        await self._input(self._page.goto(url, wait_until="load", timeout=NAVIGATION_TIMEOUT_MS), replaces=True)
+
+    async def click(self, target: RefTarget) -> None:
+        async with self._translated():
+            point = check(await self._script.call("click", target.stamp.nonce, target.n))
+        await self._input(self._page.mouse.click(point["x"], point["y"]))
+
+    async def type(self, target: RefTarget, text: str) -> str | None:
+        async with self._translated():
+            ready = check(await self._script.call("type", target.stamp.nonce, target.n, text))
+        if not ready["typed"]:
+            if text:
+                await self._input(self._page.keyboard.insert_text(text))
+            elif not ready["empty"]:
+                await self._input(self._page.keyboard.press("Delete"))
+        return await self._value_now(target)
+
+    async def _value_now(self, target: RefTarget) -> str | None:
+        if self._waiting is not None:
+            return None
+        async with self._translated(sent=True):
+            try:
+                value = await self._script.call("valueNow", target.stamp.nonce, target.n)
+            except DocumentReplaced:
+                return None
+        return value if isinstance(value, str) else None
+
+    async def select_option(self, target: RefTarget, labels: tuple[str, ...]) -> None:
+        async with self._translated():
+            check(await self._script.call("selectOption", target.stamp.nonce, target.n, list(labels)))
+
+    async def upload(self, target: RefTarget | None, path: Path) -> None:
+        mark = secrets.token_hex(16)
+        nonce, number = (target.stamp.nonce, target.n) if target is not None else (None, None)
+        async with self._translated():
+            answer = await self._script.call("upload", nonce, number, mark)
+        if target is not None and answer["status"] == "no_file_field":
+            await self._upload_by_chooser(target, path)
+            return
+        check(answer)
+        try:
+            await self._input(self._page.locator(f"[{MARK_ATTRIBUTE}='{mark}']").set_input_files(path))
+        finally:
+            async with self._translated(sent=True):
+                await self._script.call("unmark")
+
+    async def _upload_by_chooser(self, target: RefTarget, path: Path) -> None:
+        """Click what opens a file chooser, and answer that."""
+        try:
+            async with self._page.expect_file_chooser(timeout=FILE_CHOOSER_TIMEOUT_MS) as chooser:
+                await self.click(target)
+            await self._input((await chooser.value).set_files(path))
+        except PlaywrightTimeout as error:
+            raise NotEditable("The element opens no file chooser.", input_sent=True) from error
+
+    async def press_key(self, key: str) -> None:
+        await self._input(self._page.keyboard.press(key))
+
+    async def scroll(self, delta_y: int) -> int:
+        async with self._translated():
+            moved = await self._script.call("scroll", delta_y)
+        return int(moved["moved"])
+
+    async def screenshot(self) -> bytes:
+        self._refuse_dialog()
+        async with self._translated():
+            return await self._page.screenshot(
+                type="jpeg", quality=SCREENSHOT_QUALITY, scale="css", timeout=SCREENSHOT_TIMEOUT_MS
+            )
+
+    async def settle(self) -> None:
+        if self._waiting is not None:
+            return
+        try:
+            async with self._translated(sent=True):
+                await self._settler.settle()
+        except DialogOpen:
+            return
+
+    async def close(self) -> None:
+        async with self._translated():
+            await self._page.close()
+
+    # ---- dialogs ----
+
+    @property
+    def dialog(self) -> Dialog | None:
+        if self._waiting is None:
+            return None
+        return _dialog(self._waiting)
+
+    def take_alerts(self) -> tuple[Dialog, ...]:
+        taken, self._alerts = tuple(self._alerts), []
+        return taken
+
+    async def answer_dialog(self, accept: bool, text: str | None) -> None:
+        """Answer the waiting dialog; the input that opened it then ends too."""
+        waiting = self._waiting
+        if waiting is None:
+            return
+        self._waiting = None
+        self._opened.clear()
+        async with self._translated(sent=True):
+            await (waiting.accept(text or "") if accept else waiting.dismiss())
+            if self._running:
+                await asyncio.wait(set(self._running), timeout=INPUT_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+
+    def _on_dialog(self, dialog: PlaywrightDialog) -> None:
+        if dialog.type == "alert":
+            self._alerts.append(_dialog(dialog))
+            self._run(self._accept(dialog))
+            return
+        self._waiting = dialog
+        self._opened.set()
+        self._cdp.fail_pending(DialogOpen(_OPEN.format(kind=dialog.type)))
+
+    async def _accept(self, dialog: PlaywrightDialog) -> None:
+        with suppress(PlaywrightError):  # the page may be gone, and the alert with it
+            await dialog.accept()
+
+    def _refuse_dialog(self) -> None:
+        if self._waiting is not None:
+            raise DialogOpen(_OPEN.format(kind=self._waiting.type))
+
+    # ---- waiting and errors ----
+
+    def _run(self, work: Awaitable[Any]) -> asyncio.Task[None]:
+        async def run() -> None:
+            await work
+
+        task = asyncio.create_task(run())
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+    async def _input(self, work: Awaitable[Any], *, replaces: bool = False) -> None:
+        """Send input; return when it was taken, or when it opened a dialog, behind which Chrome still holds it."""
+        self._refuse_dialog()
+        task = self._run(work)
+        opened = asyncio.create_task(self._opened.wait())
+        try:
+            bound = INPUT_TIMEOUT_S + (NAVIGATION_TIMEOUT_MS / 1000 if replaces else 0)
+            await asyncio.wait({task, opened}, timeout=bound, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            opened.cancel()
+        if task.done():
+            async with self._translated(sent=True):
+                task.result()
+        elif self._waiting is None:
+            task.cancel()
+            raise TimedOut("The page took no input in time; it may already have been carried out.", input_sent=True)
+        else:
+            task.add_done_callback(_take_result)
+
+    def _on_crash(self, _params: Json, _session: str | None) -> None:
+        self._cdp.fail_pending(PageGone("The page crashed."))
+
+    @asynccontextmanager
+    async def _translated(self, *, sent: bool | None = None) -> AsyncIterator[None]:
+        """Foreign errors as refusals; `sent` says whether input may have reached the page."""
+        try:
+            self._refuse_dialog()
+            yield
+        except CdpClosed as error:
+            raise self._gone(sent) from error
+        except CdpTimeout as error:
+            raise TimedOut("The page did not answer in time.", input_sent=sent) from error
+        except CdpError as error:
+            raise DocumentReplaced(REPLACED, input_sent=sent) from error
+        except PlaywrightTimeout as error:
+            raise TimedOut("The page did not finish in time; it may already have acted.", input_sent=sent) from error
+        except PlaywrightError as error:
+            if self._page.is_closed() or self._cdp.closed.is_set():
+                raise self._gone(sent) from error
+            raise LoadFailed(_load_failure(error.message), input_sent=sent) from error
+
+    def _gone(self, sent: bool | None) -> PageGone | DriverGone:
+        browser = self._page.context.browser
+        if browser is not None and not browser.is_connected():
+            return DriverGone("The browser ended.", input_sent=sent)
+        return PageGone("The tab was closed.", input_sent=sent)
+
+
+def _dialog(dialog: PlaywrightDialog) -> Dialog:
+    kind: DialogKind = dialog.type  # type: ignore[assignment]  # Chrome knows these four
+    return Dialog(kind=kind, message=dialog.message)
+
+
+def _take_result(task: asyncio.Task[None]) -> None:
+    """An input behind a dialog ends with the dialog or with the tab; either way nobody waits for it."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _load_failure(text: str) -> str:
+    """Chrome's own error code, without the address or any page text beside it."""
+    code = next((word for word in text.split() if word.startswith("net::ERR_") and word[5:].isascii()), None)
+    word = code[:60] if code is not None else "no reason given"
+    return f"The page could not be loaded ({word})."

@@ -1,0 +1,99 @@
+"""The page script of the observer, held by its object in an isolated world of one tab's main frame.
+
+The script is called by the id of its object, which Chrome ends with its document: an old id can never mean another
+document, not even one of another process that counts its contexts anew.
+"""
+
+from importlib.resources import files
+from typing import Any
+
+from harness.drivers.cdp import CdpConnection, CdpError, Json
+from observe.dom import decode_nonce, page_script
+from observe.errors import DocumentReplaced, MalformedRead
+
+REPLACED = "The page was replaced by another document; observe again."
+_WORLD = "axtrial"
+_TRIES = 5
+"""A document can be replaced while its world is made; one round trip later there is the next one."""
+
+SCRIPT_TIMEOUT_S = 30.0
+
+
+class PageScript:
+    """Calls into one tab's page script; installs it once for each document."""
+
+    def __init__(self, cdp: CdpConnection, frame_id: str) -> None:
+        self._cdp = cdp
+        self._frame_id = frame_id
+        self._object: str | None = None
+        self._contexts: dict[int, str] = {}
+        actions = (files("harness.drivers") / "actions.js").read_text(encoding="utf-8")
+        self._source = page_script(actions)
+        cdp.on("Runtime.executionContextCreated", self._on_created)
+        cdp.on("Runtime.executionContextsCleared", self._on_cleared)
+
+    def _on_created(self, params: Json, session: str | None) -> None:
+        if session is None:
+            context = params["context"]
+            self._contexts[context["id"]] = context["uniqueId"]
+
+    def _on_cleared(self, _params: Json, session: str | None) -> None:
+        if session is None:
+            self._contexts.clear()
+
+    async def document_nonce(self) -> str:
+        """The nonce of the document now in the main frame.
+
+        Raises:
+            DocumentReplaced: documents follow each other too fast to hold one.
+        """
+        for _ in range(_TRIES):
+            try:
+                if self._object is None:
+                    self._object = await self._install()
+                return decode_nonce(await self._invoke("nonce", ()))
+            except CdpError:
+                self._object = None
+        raise DocumentReplaced(REPLACED)
+
+    async def call(self, name: str, *arguments: Any) -> Any:
+        """The result of one script function, as plain JSON data.
+
+        Raises:
+            DocumentReplaced: the document of the last nonce is gone.
+            MalformedRead: the function failed inside the page.
+        """
+        if self._object is None:
+            raise DocumentReplaced(REPLACED)
+        try:
+            return await self._invoke(name, arguments)
+        except CdpError as error:
+            self._object = None
+            raise DocumentReplaced(REPLACED) from error
+
+    async def _install(self) -> str:
+        made = await self._cdp.send("Page.createIsolatedWorld", {"frameId": self._frame_id, "worldName": _WORLD})
+        unique = self._contexts.get(made["executionContextId"])
+        if unique is None:
+            raise CdpError("Page.createIsolatedWorld", "no such context any more")
+        answer = await self._cdp.send("Runtime.evaluate", {"expression": self._source, "uniqueContextId": unique})
+        object_id = answer["result"].get("objectId")
+        if "exceptionDetails" in answer or object_id is None:
+            raise MalformedRead("page script")
+        return str(object_id)
+
+    async def _invoke(self, name: str, arguments: tuple[Any, ...]) -> Any:
+        answer = await self._cdp.send(
+            "Runtime.callFunctionOn",
+            {
+                "objectId": self._object,
+                "functionDeclaration": f"function (...given) {{ return this.{name}(...given); }}",
+                "arguments": [{"value": value} for value in arguments],
+                "returnByValue": True,
+                "awaitPromise": True,
+            },
+            timeout_s=SCRIPT_TIMEOUT_S,
+        )
+        if "exceptionDetails" in answer:
+            raise MalformedRead(f"page script: {name}")
+        return answer["result"].get("value")

@@ -1,0 +1,47 @@
+"""The page script's answer to an action: go on, or one of the refusals."""
+
+from typing import Any
+
+from observe.errors import (
+    ChangedElement,
+    Covered,
+    MalformedRead,
+    MissingNode,
+    NotClickable,
+    NotEditable,
+    StaleRef,
+)
+
+STALE = "This ref is not of the latest observation of this tab; observe again."
+MISSING = "The element is no longer in the page; observe again."
+CHANGED = "The element's role, name or row is no longer what was shown; observe again."
+
+
+def check(answer: Any) -> dict[str, Any]:
+    """The answer itself where its status is ok.
+
+    Raises:
+        StaleRef, MissingNode, ChangedElement, NotEditable, NotClickable, Covered: as the script found.
+        MalformedRead: the status is not a known one.
+    """
+    if not isinstance(answer, dict):
+        raise MalformedRead("action answer")
+    match answer.get("status"):
+        case "ok":
+            return answer
+        case "stale_ref":
+            raise StaleRef(STALE)
+        case "missing_node":
+            raise MissingNode(MISSING)
+        case "changed_element":
+            raise ChangedElement(CHANGED)
+        case "not_editable":
+            raise NotEditable(f"The element cannot be edited: {answer['why']}.")
+        case "no_file_field":
+            raise NotEditable("The element is no file field.")
+        case "not_clickable":
+            raise NotClickable(f"The element cannot be clicked: {answer['why']}.")
+        case "covered":
+            raise Covered(f"The element is covered by another one ({answer['by']}); nothing was clicked.")
+        case _:
+            raise MalformedRead("action status")

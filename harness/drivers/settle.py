@@ -1,0 +1,71 @@
+"""After an action: wait for a started navigation to load, and for the DOM to be quiet. Events and bounds, no sleeps."""
+
+import asyncio
+
+from harness.drivers.cdp import CdpConnection, Json
+from harness.drivers.page_script import PageScript
+from observe.errors import DocumentReplaced, TimedOut
+
+QUIET_MS = 60
+"""Without any DOM change for this long, the page has answered an action."""
+
+MOST_MS = 1_500
+"""A page that changes all the time is not waited for any longer."""
+
+LOAD_TIMEOUT_S = 15.0
+_MOST_DOCUMENTS = 10
+"""A chain of redirecting documents longer than this is left to the next observation."""
+
+_STARTS = ("Page.frameRequestedNavigation", "Page.frameStartedNavigating", "Page.frameStartedLoading")
+_ENDS = ("Page.frameStoppedLoading", "Page.frameClearedScheduledNavigation")
+
+
+class Settler:
+    """Watches one tab's main frame."""
+
+    def __init__(self, cdp: CdpConnection, script: PageScript, frame_id: str) -> None:
+        self._cdp = cdp
+        self._script = script
+        self._frame_id = frame_id
+        self._idle = asyncio.Event()
+        self._idle.set()
+        for name in _STARTS:
+            cdp.on(name, self._on_start)
+        for name in _ENDS:
+            cdp.on(name, self._on_end)
+        cdp.on("Page.navigatedWithinDocument", self._on_end)
+
+    def _on_start(self, params: Json, session: str | None) -> None:
+        if session is None and params.get("frameId") == self._frame_id:
+            self._idle.clear()
+
+    def _on_end(self, params: Json, session: str | None) -> None:
+        if session is None and params.get("frameId") == self._frame_id:
+            self._idle.set()
+
+    async def settle(self) -> None:
+        """Return once the page is loaded and quiet, or the bound on quietness is reached.
+
+        Raises:
+            TimedOut: a started load did not end within LOAD_TIMEOUT_S.
+        """
+        for _ in range(_MOST_DOCUMENTS):
+            await self._loaded()
+            try:
+                await self._script.document_nonce()
+                await self._script.call("settle", QUIET_MS, MOST_MS)
+            except DocumentReplaced:
+                continue
+            if self._idle.is_set():
+                return
+
+    async def _loaded(self) -> None:
+        closed = asyncio.create_task(self._cdp.closed.wait())
+        idle = asyncio.create_task(self._idle.wait())
+        try:
+            done, _ = await asyncio.wait({closed, idle}, timeout=LOAD_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            closed.cancel()
+            idle.cancel()
+        if not done:
+            raise TimedOut("The page did not finish loading in time; observe before trying again.", input_sent=True)

@@ -1,0 +1,57 @@
+"""One tab under one owner: its latest observation, and which refs of it an action may still name."""
+
+import re
+
+from harness.drivers.base import DriverPage, RefTarget
+from observe import limits
+from observe.capture import REPLACED, Body, capture
+from observe.errors import DocumentReplaced, StaleRef
+from observe.model import Observation
+
+_REF = re.compile(rf"e([a-z0-9]{{{limits.TAG_CHARS}}})_([1-9][0-9]{{0,3}})", re.ASCII)
+
+NEVER_OBSERVED = "This tab was not observed yet; observe first."
+STALE = "This ref is not of the latest observation of this tab; observe again."
+
+
+class Tab:
+    """Holds what docs/observation.md, section 3, asks of the host: the pair of tag and nonce of the latest observation.
+
+    Refs live until the next observation, also one that was refused, or until the document is replaced.
+    """
+
+    def __init__(self, page: DriverPage) -> None:
+        self.page = page
+        self._latest: Observation | None = None
+        self._ended = True
+
+    async def observe(self, body: Body) -> Observation:
+        """A new observation; every earlier ref ends, also where this one is refused.
+
+        Raises:
+            Refusal, MalformedRead: as observe.capture.
+        """
+        self._ended = True
+        observation = await capture(self.page, body)
+        self._latest, self._ended = observation, False
+        return observation
+
+    async def target(self, ref: str) -> RefTarget:
+        """What `ref` names, if it is a ref of the latest observation and its document is still there.
+
+        Raises:
+            PageGone, DriverGone, DialogOpen: before anything else.
+            DocumentReplaced: the tab shows another document than the one observed; its refs have ended.
+            StaleRef: any other tag, number or form.
+        """
+        document = await self.page.document_nonce()
+        latest = self._latest
+        if latest is None:
+            raise StaleRef(NEVER_OBSERVED)
+        if document != latest.document:
+            self._ended = True
+            raise DocumentReplaced(REPLACED)
+        match = _REF.fullmatch(ref)
+        if match is None or self._ended or match[1] != latest.stamp.tag or int(match[2]) > len(latest.refs):
+            raise StaleRef(STALE)
+        return RefTarget(stamp=latest.stamp, n=int(match[2]))

@@ -1,0 +1,213 @@
+"""CDP accessibility nodes -> flat tree of AxNode -> native grammar text; child frames joined in place.
+
+The reading is lossless in words: it leaves out ignored nodes, layout boxes, a text that only repeats its parent's name
+or value, and wrappers without a name. Everything is linear in the number of nodes, and nothing recurses.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from observe.model import AxNode
+
+RawNode = Mapping[str, Any]
+"""One `Accessibility.AXNode` of the Chrome DevTools Protocol."""
+
+NOT_READ = AxNode(depth=0, role="FrameNotRead")
+"""Stands below an Iframe whose content could not be read. No page can name a role so."""
+
+_FRAME_ROLES = frozenset({"Iframe", "IframePresentational"})
+_BOX_ROLES = frozenset({"InlineTextBox"})
+_WRAPPER_ROLES = frozenset({"none", "RootWebArea"})
+_STATE_WORDS = ("disabled", "required")
+_DROPPED = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060")) | {0xA0: " "}
+_BULLET = "•"
+_MASK = _BULLET * 4
+"""Shown for a password: that it is filled, and not how long it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxFrame:
+    """The nodes of one document, and its child frames by the backend id of the element that holds them.
+
+    None in `children` stands for a frame whose content could not be read.
+    """
+
+    nodes: Sequence[RawNode]
+    children: Mapping[int, "AxFrame | None"] = field(default_factory=dict)
+
+
+def read_tree(frame: AxFrame) -> tuple[AxNode, ...]:
+    """The tree of a page, in document order, child frames below their Iframe node."""
+    return _without_echoes(_merged(_walk(frame)))
+
+
+def _roots(nodes: Sequence[RawNode]) -> list[RawNode]:
+    return [node for node in nodes if "parentId" not in node][:1]
+
+
+def _walk(frame: AxFrame) -> Iterator[AxNode]:
+    """Nodes in document order; those that are ignored give their place to their children."""
+    by_id = {node["nodeId"]: node for node in frame.nodes}
+    stack: list[tuple[RawNode, int, AxFrame, dict[str, RawNode]]]
+    stack = [(root, 0, frame, by_id) for root in _roots(frame.nodes)]
+    while stack:
+        raw, depth, owner, known = stack.pop()
+        role = raw["role"]["value"] if "role" in raw else "none"
+        if role in _BOX_ROLES:
+            continue
+        if not (raw.get("ignored") or role in _WRAPPER_ROLES):
+            yield _node(raw, role, depth)
+            depth += 1
+        if (child := owner.children.get(raw.get("backendDOMNodeId", -1))) is not None:
+            inner = {node["nodeId"]: node for node in child.nodes}
+            stack.extend((root, depth, child, inner) for root in _roots(child.nodes))
+        elif role in _FRAME_ROLES:
+            yield NOT_READ._replace(depth=depth)
+        for child_id in reversed(raw.get("childIds", ())):
+            if (below := known.get(child_id)) is not None:
+                stack.append((below, depth, owner, known))
+
+
+def _node(raw: RawNode, role: str, depth: int) -> AxNode:
+    name = _clean(raw["name"].get("value", "")) if "name" in raw else ""
+    value = _value(raw["value"].get("value"), name) if "value" in raw else None
+    properties = raw.get("properties")
+    return AxNode(depth, role, name, value, _attributes(properties) if properties else ())
+
+
+def _clean(value: Any) -> str:
+    text = str(value)
+    return text if text.isascii() else text.translate(_DROPPED)
+
+
+def _value(value: Any, name: str) -> str | None:
+    if value is None:
+        return None
+    text = format(value, ".7g") if isinstance(value, int | float) else _clean(value)
+    return text if text and text != name else None
+
+
+def _attributes(properties: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The grammar's words, in its order. False selected, disabled and required are absent."""
+    found = {entry["name"]: entry["value"].get("value") for entry in properties}
+    words = []
+    if (level := found.get("level")) is not None:
+        words.append(f"level={level}")
+    if (checked := found.get("checked")) in ("true", "false", "mixed"):
+        words.append(f"checked={checked}")
+    if (expanded := found.get("expanded")) is not None:
+        words.append(f"expanded={'true' if expanded else 'false'}")
+    if found.get("selected"):
+        words.append("selected")
+    words.extend(word for word in _STATE_WORDS if found.get(word))
+    return tuple(words)
+
+
+def _merged(nodes: Iterator[AxNode]) -> list[AxNode]:
+    """Neighbouring texts of one parent become one; texts of blanks alone go."""
+    kept: list[AxNode] = []
+    for node in nodes:
+        if node.role == "StaticText":
+            last = kept[-1] if kept else None
+            if last is not None and last.role == "StaticText" and last.depth == node.depth:
+                kept[-1] = last._replace(name=last.name + node.name)
+                continue
+            if not node.name:
+                continue
+        kept.append(node)
+    return [node for node in kept if node.role != "StaticText" or not node.name.isspace()]
+
+
+def _without_echoes(nodes: list[AxNode]) -> tuple[AxNode, ...]:
+    """Drop what only repeats its parent (its one text equal to the name, its texts equal to the value), and wrappers
+    without a name around a single node; the depth of what is left follows."""
+    ends = _subtree_ends(nodes)
+    kept: list[AxNode] = []
+    open_until: list[int] = []  # ends of the kept nodes around the present one
+    index = 0
+    while index < len(nodes):
+        node, end = nodes[index], ends[index]
+        while open_until and open_until[-1] <= index:
+            open_until.pop()
+        if _is_wrapper(node) and _children_at_most_one(nodes, ends, index):
+            index += 1
+            continue
+        kept.append(_masked(node)._replace(depth=len(open_until)))
+        if _repeats(nodes, index, end):
+            index = end
+            continue
+        open_until.append(end)
+        index += 1
+    return tuple(kept)
+
+
+def _subtree_ends(nodes: list[AxNode]) -> list[int]:
+    """For each node the index behind its last descendant."""
+    ends = [len(nodes)] * len(nodes)
+    open_nodes: list[int] = []
+    for index, node in enumerate(nodes):
+        while open_nodes and nodes[open_nodes[-1]].depth >= node.depth:
+            ends[open_nodes.pop()] = index
+        open_nodes.append(index)
+    return ends
+
+
+def _is_wrapper(node: AxNode) -> bool:
+    return node.role == "generic" and not node.name and node.value is None and not node.attributes
+
+
+def _children_at_most_one(nodes: list[AxNode], ends: list[int], index: int) -> bool:
+    end = ends[index]
+    return index + 1 == end or ends[index + 1] == end
+
+
+def _repeats(nodes: list[AxNode], index: int, end: int) -> bool:
+    """Whether all that is below this node is text which the node itself already shows."""
+    node = nodes[index]
+    if end == index + 2 and nodes[end - 1].role == "StaticText" and nodes[end - 1].name == node.name:
+        return True
+    if node.value is None:
+        return False
+    texts = []
+    for below in nodes[index + 1 : end]:
+        if below.role in ("StaticText", "LineBreak"):
+            texts.append(below.name)
+        elif below.role != "generic" or below.name:
+            return False
+    return "".join(texts) == node.value
+
+
+def _masked(node: AxNode) -> AxNode:
+    """A password arrives as one bullet a character: show that it is filled, not its length."""
+    if node.value is not None and not node.value.strip(_BULLET):
+        return node._replace(value=_MASK)
+    return node
+
+
+_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in range(0x20)} | {
+    0x08: "\\b",
+    0x09: "\\t",
+    0x0A: "\\n",
+    0x0C: "\\f",
+    0x0D: "\\r",
+    0x22: '\\"',
+    0x5C: "\\\\",
+}
+
+
+def write_native(nodes: Sequence[AxNode]) -> str:
+    """The tree as native grammar text (docs/observation.md, section 1), without refs; values unescaped, as it says."""
+    if not nodes:
+        return "(empty page)"
+    lines = []
+    for depth, role, name, value, attributes in nodes:
+        line = f"{'  ' * depth}- {role}"
+        if name:
+            line += f' "{name.translate(_JSON_ESCAPES)}"'
+        if attributes:
+            line += f" [{', '.join(attributes)}]"
+        if value is not None:
+            line += f": {value}"
+        lines.append(line)
+    return "\n".join(lines)

@@ -1,0 +1,335 @@
+/* The page script of an observation: which elements are action refs, what is said of them, and whether a ref still
+   denotes what was shown. Evaluated in an isolated world of the main frame, once for each document. */
+(reads, limits) => {
+  "use strict";
+  const { node, element, html, page, rootAt, isElement, is, style, fold, cut, flatChildren, childrenOf, flatParent,
+    contains } = reads;
+
+  // ---- roles ---------------------------------------------------------------------------------------------------
+
+  const INTERACTIVE = new Set(["button", "checkbox", "combobox", "gridcell", "link", "listbox", "menuitem",
+    "menuitemcheckbox", "menuitemradio", "option", "radio", "scrollbar", "searchbox", "slider", "spinbutton", "switch",
+    "tab", "textbox", "treeitem"]);
+  const KNOWN = new Set([...INTERACTIVE, "alert", "alertdialog", "application", "article", "banner", "blockquote",
+    "caption", "cell", "code", "columnheader", "complementary", "contentinfo", "definition", "deletion", "dialog",
+    "directory", "document", "emphasis", "feed", "figure", "form", "generic", "grid", "group", "heading", "img", "image",
+    "insertion", "list", "listitem", "log", "main", "mark", "marquee", "math", "menu", "menubar", "meter", "navigation",
+    "note", "paragraph", "progressbar", "radiogroup", "region", "row", "rowgroup", "rowheader", "search", "separator",
+    "status", "strong", "subscript", "suggestion", "superscript", "table", "tablist", "tabpanel", "term", "time",
+    "timer", "toolbar", "tooltip", "tree", "treegrid"]);
+  const BUTTON_TYPES = new Set(["button", "submit", "reset", "image"]);
+  const TYPE_ROLES = { checkbox: "checkbox", radio: "radio", range: "slider", number: "spinbutton", search: "searchbox",
+    file: "input", color: "input", hidden: "input" };
+  const ROW_TAGS = new Set(["tr", "li", "option", "article"]);
+  const ROW_ROLES = new Set(["row", "listitem", "option"]);
+
+  const explicitRole = (item) => {
+    const given = element.attribute(item, "role");
+    if (given === null) return null;
+    for (const token of given.toLowerCase().split(/\s+/u)) if (KNOWN.has(token)) return token;
+    return null;
+  };
+  /* A tag name is page text too: one that is not a plain word is not repeated. */
+  const tagWord = (item) => {
+    const tag = element.tag(item);
+    return /^[a-z][a-z0-9-]{0,31}$/u.test(tag) ? tag : "element";
+  };
+  const inputRole = (item) => {
+    const type = item.type;
+    if (BUTTON_TYPES.has(type)) return "button";
+    if (type in TYPE_ROLES && !(type === "search" && item.list !== null)) return TYPE_ROLES[type];
+    return item.list !== null ? "combobox" : "textbox";
+  };
+  const nativeRole = (item) => {
+    if (is(item, HTMLInputElement)) return inputRole(item);
+    if (is(item, HTMLTextAreaElement)) return "textbox";
+    if (is(item, HTMLSelectElement)) return item.multiple || item.size > 1 ? "listbox" : "combobox";
+    if (is(item, HTMLButtonElement)) return "button";
+    if (isLink(item)) return "link";
+    return isEditableHost(item) ? "textbox" : tagWord(item);
+  };
+  const isLink = (item) => {
+    const tag = element.tag(item);
+    return (tag === "a" || tag === "area") && (element.has(item, "href") || element.has(item, "xlink:href"));
+  };
+  const isEditableHost = (item) => {
+    if (!element.has(item, "contenteditable") || !is(item, HTMLElement) || !html.editable(item)) return false;
+    const parent = flatParent(item);
+    return !(is(parent, HTMLElement) && html.editable(parent));
+  };
+  const roleOf = (item, pass) => explicitRole(item) ?? (pass === "B" ? "clickable" : nativeRole(item));
+
+  // ---- names ---------------------------------------------------------------------------------------------------
+
+  const SKIPPED_TAGS = new Set(["script", "style", "template", "noscript", "select", "textarea", "input", "datalist",
+    "iframe", "object", "video", "audio", "canvas"]);
+  const isField = (item) => SKIPPED_TAGS.has(element.tag(item)) || isEditableHost(item);
+
+  /* The words below an element, without field values and editable content. `seen` keeps to what is shown and to what
+     assistive technology hears; without it all text counts. Stops once it has enough. */
+  const words = (top, most, seen) => {
+    const parts = [];
+    let length = 0;
+    const stack = [[top, false]];
+    while (stack.length > 0 && length <= most * 2) {
+      const [item, leaving] = stack.pop();
+      if (leaving || typeof item === "string") { parts.push(typeof item === "string" ? item : " "); continue; }
+      if (node.type(item) === 3) { const text = node.text(item); parts.push(text); length += fold(text).length; continue; }
+      if (node.type(item) !== 1 || (item !== top && isField(item))) continue;
+      if (item !== top && seen) {
+        if (element.attribute(item, "aria-hidden") === "true") continue;
+        const label = fold(element.attribute(item, "aria-label") ?? "");
+        if (label !== "") { parts.push(" ", label, " "); length += label.length; continue; }
+        const how = style(item);
+        if (how.display === "none" || (how.visibility !== "visible" && how.display !== "contents")) {
+          if (how.display === "none") continue;
+          for (const child of flatChildren(item).reverse()) if (isElement(child)) stack.push([child, false]);
+          continue;
+        }
+        if (how.display !== "inline" && how.display !== "contents") { parts.push(" "); stack.push([item, true]); }
+      }
+      const tag = element.tag(item);
+      if (tag === "br" || (!seen && item !== top)) parts.push(" ");
+      const alt = tag === "img" || tag === "area" ? element.attribute(item, "alt") : null;
+      if (alt !== null) { parts.push(" ", alt, " "); length += alt.length; }
+      for (const child of flatChildren(item).reverse()) stack.push([child, false]);
+    }
+    return fold(parts.join(""));
+  };
+
+  const labelledBy = (item) => {
+    const ids = element.attribute(item, "aria-labelledby");
+    if (ids === null) return "";
+    const root = node.root(item);
+    const found = [];
+    for (const id of ids.split(/\s+/u).slice(0, 20)) {
+      const other = id !== "" && (is(root, Document) || is(root, ShadowRoot)) ? byId(root, id) : null;
+      if (other === null) continue;
+      const shown = element.visible(other, { visibilityProperty: true });
+      found.push(fold(element.attribute(other, "aria-label") ?? "") || words(other, limits.name, shown)
+        || (is(other, HTMLInputElement) && BUTTON_TYPES.has(other.type) ? fold(other.value) : ""));
+    }
+    return fold(found.join(" "));
+  };
+  const byId = (root, id) => (is(root, Document) ? Document : DocumentFragment).prototype.getElementById.call(root, id);
+  const isLabelable = (item) => is(item, HTMLInputElement) || is(item, HTMLTextAreaElement) || is(item, HTMLSelectElement)
+    || is(item, HTMLButtonElement) || is(item, HTMLMeterElement) || is(item, HTMLProgressElement) || is(item, HTMLOutputElement);
+  const labels = (item) => (isLabelable(item) && item.labels !== null ? Array.from(item.labels) : []);
+  const isTextField = (item) => is(item, HTMLTextAreaElement) || is(item, HTMLSelectElement) || isEditableHost(item)
+    || (is(item, HTMLInputElement) && !BUTTON_TYPES.has(item.type));
+  const ownText = (item) => {
+    if (is(item, HTMLInputElement) && BUTTON_TYPES.has(item.type)) {
+      return fold(item.type === "image" ? element.attribute(item, "alt") ?? "" : item.value)
+        || ({ submit: "Submit", reset: "Reset" })[item.type] || "";
+    }
+    const tag = element.tag(item);
+    return tag === "img" || tag === "area" ? fold(element.attribute(item, "alt") ?? "") : "";
+  };
+  const svgTitle = (item) => {
+    const inside = element.query(item, "svg > title");
+    return inside.length > 0 ? fold(node.text(inside[0])) : "";
+  };
+  const nameOf = (item) =>
+    labelledBy(item)
+    || fold(element.attribute(item, "aria-label") ?? "")
+    || fold(labels(item).map((label) => words(label, limits.name, true)).join(" "))
+    || ownText(item)
+    || (isTextField(item) ? "" : words(item, limits.name, true) || svgTitle(item))
+    || fold(element.attribute(item, "title") ?? "")
+    || fold(element.attribute(item, "placeholder") ?? "")
+    || fold(element.attribute(item, "name") ?? "");
+
+  /* What the model was shown of an element, and what an action compares: role, name, nearest row. */
+  const rowOf = (item) => {
+    for (let at = flatParent(item); at !== null && isElement(at); at = flatParent(at)) {
+      if (ROW_TAGS.has(element.tag(at)) || ROW_ROLES.has(explicitRole(at))) return cut(words(at, limits.row, false), limits.row)[0];
+    }
+    return null;
+  };
+  const identity = (item, pass) => JSON.stringify([roleOf(item, pass), cut(nameOf(item), limits.name), rowOf(item)]);
+
+  // ---- states --------------------------------------------------------------------------------------------------
+
+  const VALUE_LESS = new Set(["password", "file", "hidden", "checkbox", "radio", "button", "submit", "reset", "image"]);
+  const triState = (item, name) => {
+    const value = element.attribute(item, name);
+    return value === "true" || value === "false" || value === "mixed" ? value : undefined;
+  };
+  const optionText = (option) => fold(element.attribute(option, "label") || node.text(option));
+  const valueOf = (item) => {
+    if (is(item, HTMLInputElement)) return VALUE_LESS.has(item.type) ? "" : item.value;
+    if (is(item, HTMLTextAreaElement)) return item.value;
+    if (is(item, HTMLSelectElement)) return Array.from(item.selectedOptions, optionText).join(", ");
+    return isEditableHost(item) ? html.inner(item) : "";
+  };
+  const isDisabled = (item) => element.matches(item, ":disabled") || element.attribute(item, "aria-disabled") === "true";
+  const READONLY_TYPES = new Set(["text", "search", "url", "tel", "email", "password", "date", "month", "week", "time",
+    "datetime-local", "number"]);
+  const isReadonly = (item) => element.attribute(item, "aria-readonly") === "true"
+    || (is(item, HTMLTextAreaElement) && item.readOnly)
+    || (is(item, HTMLInputElement) && item.readOnly && READONLY_TYPES.has(item.type));
+  const isRequired = (item) => element.attribute(item, "aria-required") === "true" || ((is(item, HTMLInputElement)
+    || is(item, HTMLTextAreaElement) || is(item, HTMLSelectElement)) && item.required);
+  const isInvalid = (item) => {
+    const given = element.attribute(item, "aria-invalid");
+    return given === null || given === "" ? element.matches(item, ":user-invalid") : given !== "false";
+  };
+  const checkedOf = (item) => {
+    const given = triState(item, "aria-checked");
+    if (given !== undefined) return given;
+    if (!is(item, HTMLInputElement) || (item.type !== "checkbox" && item.type !== "radio")) return undefined;
+    return item.indeterminate && item.type === "checkbox" ? "mixed" : String(item.checked);
+  };
+  const expandedOf = (item) => {
+    const given = element.attribute(item, "aria-expanded");
+    if (given === "true" || given === "false") return given;
+    const parent = element.tag(item) === "summary" ? node.parent(item) : null;
+    return is(parent, HTMLDetailsElement) ? String(parent.open) : undefined;
+  };
+  const selectedOf = (item) => {
+    const given = element.attribute(item, "aria-selected");
+    if (given === "true" || given === "false") return given;
+    return is(item, HTMLOptionElement) ? String(item.selected) : undefined;
+  };
+  const describe = (item, pass) => {
+    const [name, nameCut] = cut(nameOf(item), limits.name);
+    const [value, valueCut] = cut(valueOf(item), limits.value);
+    const state = { value: value === "" ? undefined : value, value_truncated: valueCut || undefined,
+      name_truncated: nameCut || undefined, checked: checkedOf(item), disabled: isDisabled(item) || undefined,
+      readonly: isReadonly(item) || undefined, required: isRequired(item) || undefined,
+      invalid: isInvalid(item) || undefined, expanded: expandedOf(item), selected: selectedOf(item),
+      pressed: triState(item, "aria-pressed") };
+    return { role: roleOf(item, pass), name, state };
+  };
+
+  /* Takes typed text, or a picked value; buttons, choices and files do not. */
+  const isTextual = (item) => is(item, HTMLTextAreaElement) || (is(item, HTMLInputElement) && !BUTTON_TYPES.has(item.type)
+    && !["checkbox", "radio", "file", "hidden"].includes(item.type));
+
+  // ---- which elements ------------------------------------------------------------------------------------------
+
+  const isShown = (item) => element.visible(item, { visibilityProperty: true });
+  const hasBox = (item, least) => {
+    const box = element.box(item);
+    return box.width >= least && box.height >= least;
+  };
+  const hasTabStop = (item) => {
+    const given = element.attribute(item, "tabindex");
+    return given !== null && /^[\s]*\+?\d/u.test(given);
+  };
+  const CONTROL_TAGS = new Set(["button", "textarea", "select", "summary"]);
+  const passesA = (item) => {
+    const tag = element.tag(item);
+    if (CONTROL_TAGS.has(tag) || (tag === "input" && item.type !== "hidden") || isLink(item)) return true;
+    return INTERACTIVE.has(explicitRole(item)) || hasTabStop(item) || isEditableHost(item);
+  };
+  /* Inside an editor only islands that are not editable are controls of their own. */
+  const isPartOfEditor = (item) => is(item, HTMLElement) && html.editable(item) && !isEditableHost(item);
+
+  const deepAt = (x, y) => {
+    let at = page.at(document, x, y);
+    while (at !== null && element.shadow(at) !== null) {
+      const inner = rootAt(element.shadow(at), x, y);
+      if (inner === null || inner === at) break;
+      at = inner;
+    }
+    return at;
+  };
+  /* Only the topmost modal dialog takes input: the one that a point inside it still hits. */
+  const topModal = (open) => open.findLast((dialog) => {
+    const box = element.box(dialog);
+    const at = deepAt(box.left + box.width / 2, box.top + box.height / 2);
+    const nested = (other) => other !== dialog && contains(dialog, other) && contains(other, at);
+    return at !== null && contains(dialog, at) && !open.some(nested);
+  }) ?? open.at(-1);
+
+  /* Elements in flat-tree order that are neither inert nor behind a modal dialog; each with the nearest taken element of
+     pass A around it. Iterative, as pages nest deeper than a stack holds. */
+  const collect = (start) => {
+    const taken = [], pointers = [], modals = [];
+    const stack = start === null ? [] : [[start, false, null]];
+    while (stack.length > 0) {
+      const [item, inside, outer] = stack.pop();
+      if (!isElement(item) || element.has(item, "inert")) continue;
+      let within = inside, around = outer;
+      if (element.tag(item) === "dialog" && element.matches(item, ":modal")) modals.push(item);
+      if (passesA(item) && !isPartOfEditor(item)) {
+        if (hasBox(item, 1) && isShown(item)) { taken.push(item); within = true; }
+      } else if (!within && isPointer(item)) {
+        around = { item, outer, leaf: true };
+        for (let up = outer; up !== null && up.leaf; up = up.outer) up.leaf = false;
+        pointers.push(around);
+      }
+      const children = flatChildren(item);
+      for (let index = children.length - 1; index >= 0; index--) stack.push([children[index], within, around]);
+    }
+    return { taken, pointers: pointers.filter((entry) => entry.leaf).map((entry) => entry.item), modals };
+  };
+  const isPointer = (item) => style(item).cursor === "pointer" && hasBox(item, 8) && isShown(item) && !isPartOfEditor(item);
+
+  const candidates = () => {
+    const whole = collect(page.top(document));
+    const { taken, pointers } = whole.modals.length === 0 ? whole : collect(topModal(whole.modals));
+    const given = new Set(taken);
+    const free = pointers.filter((item) => !(is(item, HTMLLabelElement) && item.control !== null && given.has(item.control)));
+    return [taken, free];
+  };
+
+  // ---- the observation -----------------------------------------------------------------------------------------
+
+  const newNonce = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const STAMP = limits.attribute;
+  let current = newNonce();
+  let stamped = { nonce: "", items: [] };
+  const forget = () => {
+    for (const { item } of stamped.items) element.remove(item, STAMP);
+    stamped = { nonce: "", items: [] };
+  };
+  /* A document that is left is over, also if the browser keeps it and brings it back. */
+  addEventListener("pagehide", () => { forget(); current = newNonce(); }, { capture: true });
+
+  const observe = (nonce) => {
+    forget();
+    const [taken, free] = candidates();
+    const total = taken.length + free.length;
+    const items = [...taken.map((item) => ({ item, pass: "A" })), ...free.map((item) => ({ item, pass: "B" }))].slice(0, limits.refs);
+    const refs = items.map(({ item, pass }) => describe(item, pass));
+    for (const entry of items) entry.identity = identity(entry.item, entry.pass);
+    items.forEach(({ item }, index) => element.set(item, STAMP, `${nonce}:${index + 1}`));
+    stamped = { nonce, items };
+    return { document: current, url: location.href, title: page.title(document), total, refs };
+  };
+
+  /* Resolve a ref, or say why not; in the order of the contract. */
+  const resolve = (nonce, n) => {
+    if (nonce !== stamped.nonce || !(n >= 1 && n <= stamped.items.length)) return { status: "stale_ref" };
+    const { item, pass, identity: shown } = stamped.items[n - 1];
+    if (!node.connected(item) || element.attribute(item, STAMP) !== `${nonce}:${n}`) return { status: "missing_node" };
+    if (identity(item, pass) !== shown) return { status: "changed_element" };
+    return { status: "ok", item };
+  };
+
+  /* Visible text of the main frame, open shadow roots included. */
+  const text = () => {
+    const body = page.body(document);
+    const whole = is(body, HTMLElement) ? [html.inner(body), ...shadowTexts(body)].filter((part) => part !== "").join("\n") : "";
+    return { text: whole.slice(0, limits.text), total: whole.length > limits.text ? Array.from(whole).length : null };
+  };
+  const shadowTexts = (top) => {
+    const found = [];
+    const stack = [top];
+    while (stack.length > 0) {
+      const item = stack.pop();
+      const shadow = isElement(item) ? element.shadow(item) : null;
+      if (shadow !== null) {
+        for (const child of childrenOf(shadow)) if (is(child, HTMLElement) && !SKIPPED_TAGS.has(element.tag(child)) && isShown(child)) found.push(html.inner(child));
+        stack.push(...childrenOf(shadow).reverse());
+      }
+      stack.push(...childrenOf(item).reverse());
+    }
+    return found;
+  };
+
+  return { nonce: () => current, observe, text, resolve, roleOf, labels, valueOf, optionText, isDisabled, isReadonly,
+    isShown, hasBox, isEditableHost, isTextual, deepAt, current: (n) => stamped.items[n - 1].item };
+}

@@ -1,0 +1,56 @@
+"""What tests of real browsers share: one Chromium and one attached driver for each worker, and a page server."""
+
+import functools
+import http.server
+import threading
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from harness.config import load_settings
+from harness.drivers import current
+from harness.drivers.current import CurrentDriver
+from harness.drivers.current_page import CurrentPage
+from harness.targets.base import Endpoint
+from harness.targets.local import local
+
+CASES = Path(__file__).parent / "cases"
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Tests print nothing of their own."""
+
+
+@pytest.fixture(scope="session")
+def case_pages() -> Iterator[str]:
+    """The address of the folder of page cases, on loopback."""
+    handler = functools.partial(_Quiet, directory=str(CASES / "pages"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def endpoint() -> AsyncIterator[Endpoint]:
+    async with local(load_settings()) as running:
+        yield running
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def current_driver(endpoint: Endpoint) -> AsyncIterator[CurrentDriver]:
+    async with current.start() as host, host.attach(endpoint) as driver:
+        yield driver
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(current_driver: CurrentDriver) -> AsyncIterator[CurrentPage]:
+    """A tab in a browser context of its own, 1280 by 720."""
+    opened = await current_driver.fresh_page()
+    yield opened
+    await opened.dispose()
