@@ -25,7 +25,7 @@ NOT_COMPARABLE: frozenset[Outcome] = frozenset(
 )
 """Outcomes of faults around the trial: shown and counted, but their block gives no paired difference."""
 
-STAGES = ("attach", "navigate", "ax", "dom", "format", "model", "act", "settle", "harness")
+STAGES = ("attach", "navigate", "ax", "text", "dom", "format", "model", "act", "settle", "wait", "harness")
 
 
 class RowError(ValueError):

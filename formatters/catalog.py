@@ -1,0 +1,107 @@
+"""Name -> formatter; the only registry here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from formatters import conservative, structured
+from formatters.bound import Bounded, bound
+from formatters.conservative import Compacted
+from formatters.errors import MissingRead, NotNativeFormatter, UnknownFormatter
+from formatters.escape import encodable
+from formatters.page_text import format_page_text
+from observe.limits import MAX_AX_CHARS
+from observe.model import Observation
+
+Need = Literal["native", "tree", "text"]
+"""The read that a formatter works on: AX text, AX nodes, visible text."""
+
+NativeRule = Callable[[str], Compacted]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """The formatted read. `label` heads its fence; `verbatim`: it may hold lines that look like nodes."""
+
+    label: Literal["AX text", "Page text"]
+    bounded: Bounded
+    verbatim: bool
+    rules: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Formatter:
+    """One way to show an observation. `function` raises MissingRead where the observation lacks the read it needs."""
+
+    name: str
+    needs: Need
+    function: Callable[[Observation], Body]
+
+
+def get(name: str) -> Formatter:
+    """The formatter of that name.
+
+    Raises: UnknownFormatter, which names those there are.
+    """
+    formatter = FORMATTERS.get(name)
+    if formatter is None:
+        raise UnknownFormatter(f"no formatter is called {name!r}; there are {', '.join(FORMATTERS)}")
+    return formatter
+
+
+def native_rule(name: str) -> NativeRule:
+    """What the formatter of that name does to native text, before the bound.
+
+    Raises: UnknownFormatter; NotNativeFormatter where it works on another read.
+    """
+    get(name)
+    rule = _NATIVE_RULES.get(name)
+    if rule is None:
+        known = ", ".join(_NATIVE_RULES)
+        raise NotNativeFormatter(f"the formatter {name!r} does not take native snapshot text; these do: {known}")
+    return rule
+
+
+def ax_body(compacted: Compacted) -> Body:
+    """Compacted AX text within its bound."""
+    bounded = bound(compacted.text, MAX_AX_CHARS, "AX text")
+    return Body(label="AX text", bounded=bounded, verbatim=compacted.verbatim, rules=compacted.rules)
+
+
+def _conservative(observation: Observation) -> Body:
+    return ax_body(conservative.compact(_native_text(observation, "conservative")))
+
+
+def _verbatim(observation: Observation) -> Body:
+    return ax_body(conservative.verbatim(_native_text(observation, "verbatim")))
+
+
+def _structured(observation: Observation) -> Body:
+    if observation.ax is None or observation.ax.nodes is None:
+        raise MissingRead("the formatter 'structured' needs the AX tree, which this observation has not read")
+    return ax_body(structured.compact(observation.ax.nodes))
+
+
+def _page_text(observation: Observation) -> Body:
+    if observation.page_text is None:
+        raise MissingRead("the formatter 'page-text' needs the visible text, which this observation has not read")
+    return Body(label="Page text", bounded=format_page_text(observation.page_text), verbatim=False, rules={})
+
+
+def _native_text(observation: Observation, name: str) -> str:
+    if observation.ax is None:
+        raise MissingRead(f"the formatter {name!r} needs the AX text, which this observation has not read")
+    return encodable(observation.ax.text)
+
+
+_NATIVE_RULES: dict[str, NativeRule] = {"conservative": conservative.compact, "verbatim": conservative.verbatim}
+
+FORMATTERS: dict[str, Formatter] = {
+    formatter.name: formatter
+    for formatter in (
+        Formatter(name="conservative", needs="native", function=_conservative),
+        Formatter(name="verbatim", needs="native", function=_verbatim),
+        Formatter(name="structured", needs="tree", function=_structured),
+        Formatter(name="page-text", needs="text", function=_page_text),
+    )
+}

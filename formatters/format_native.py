@@ -1,0 +1,40 @@
+"""Formats native snapshot text alone, without an observation: what `axtrial format` answers."""
+
+from dataclasses import dataclass
+
+from formatters.catalog import ax_body, native_rule
+from formatters.escape import encodable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormattedText:
+    """The fields of the JSON of `axtrial format`, in their order (docs/cli.md). Characters are code points."""
+
+    text: str
+    verbatim: bool
+    truncated: bool
+    chars_shown: int
+    chars_total: int
+    lines_shown: int
+    lines_total: int
+    chars_in: int
+    rules: dict[str, int]
+
+
+def format_native(text: str, formatter: str) -> FormattedText:
+    """Format native text with `conservative` or `verbatim`, within the bound of AX text.
+
+    Raises: UnknownFormatter; NotNativeFormatter where the formatter works on another read.
+    """
+    body = ax_body(native_rule(formatter)(encodable(text)))
+    return FormattedText(
+        text=body.bounded.text,
+        verbatim=body.verbatim,
+        truncated=body.bounded.truncated,
+        chars_shown=body.bounded.chars_shown,
+        chars_total=body.bounded.chars_total,
+        lines_shown=body.bounded.lines_shown,
+        lines_total=body.bounded.lines_total,
+        chars_in=len(text),
+        rules=body.rules,
+    )

@@ -1,0 +1,244 @@
+"""The command line: composition root and argument parsing. What a command does stands in the module that it calls."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Coroutine
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.markup import escape
+
+from formatters.errors import FormatterError
+from harness.commands import compare, show
+from harness.commands.format_input import format_file, format_lines
+from harness.commands.observe_once import observe_once, observed_json, page_address
+from harness.config import install_encoding, load_settings
+from harness.doctor import examine
+from harness.errors import EXIT_FAILED, EXIT_USAGE, AxtrialError
+from harness.targets.chrome import install_chrome
+from harness.trial.spec import SpecFile, pick_tasks, read_spec_file
+from observe.errors import ObservationError
+
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="axtrial",
+    help="See what a browser bot sees, and compare drivers and formats in fixed trials.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+
+Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, everything else on stderr.")]
+T = TypeVar("T")
+
+
+class ReportFormat(StrEnum):
+    """What `report` can write."""
+
+    HTML = "html"
+    MD = "md"
+    CSV = "csv"
+    JSON = "json"
+
+
+@app.command(epilog="Example: [bold]axtrial doctor --json[/bold]")
+def doctor(as_json: Json = False) -> None:
+    """List browser, drivers, container engine, model routes and encodings: version, or what is missing."""
+    checks = examine(load_settings())
+    if as_json:
+        _print_json([check.as_json() for check in checks])
+    else:
+        show.out.print(show.checks_table(checks))
+    if any(check.required and not check.ok for check in checks):
+        raise typer.Exit(EXIT_FAILED)
+
+
+@app.command(epilog="Example: [bold]axtrial setup[/bold]")
+def setup() -> None:
+    """Bring what the default run needs: find or install Chrome, put the token encoding in place."""
+    settings = load_settings()
+    found = install_chrome(settings, lambda line: show.err.print(line, markup=False))
+    encoding = install_encoding(settings)
+    show.err.print(f"Chrome {found.version} ({found.source}); token encoding {encoding.name}", markup=False)
+
+
+@app.command(
+    epilog="Examples: [bold]axtrial observe page.html[/bold]   "
+    "[bold]axtrial observe http://localhost:8000 --formatter structured --json[/bold]"
+)
+def observe(
+    page: Annotated[str, typer.Argument(metavar="PAGE", help="A URL or an .html file.")],
+    driver: Annotated[str, typer.Option(help="How the browser is spoken to.")] = "current",
+    target: Annotated[str, typer.Option(help="Where the browser runs.")] = "local",
+    formatter: Annotated[str, typer.Option(help="conservative, verbatim, structured or page-text.")] = "conservative",
+    as_json: Json = False,
+) -> None:
+    """Print what a bot would be shown of one page."""
+    settings = load_settings()
+    observed = _wait(observe_once(page_address(page), driver, target, formatter, settings))
+    if as_json:
+        _print_json(observed_json(observed, (driver, target), compare.load_estimator(settings)))
+    else:
+        show.print_text(observed.rendering.text)
+
+
+@app.command(
+    name="format",
+    epilog="Examples: [bold]axtrial format snapshot.txt --json[/bold]   [bold]axtrial format --jsonl < lines[/bold]",
+)
+def format_command(
+    file: Annotated[str | None, typer.Argument(metavar="FILE|-", help="Native snapshot text; - is stdin.")] = None,
+    formatter: Annotated[str, typer.Option(help="conservative or verbatim.")] = "conservative",
+    jsonl: Annotated[bool, typer.Option("--jsonl", help='Read {"id","text"} lines on stdin, answer each.')] = False,
+    as_json: Json = False,
+) -> None:
+    """Format native snapshot text; needs no browser."""
+    if jsonl:
+        if file is not None:
+            raise typer.BadParameter("--jsonl reads stdin; leave FILE out")
+        if not format_lines(sys.stdin.buffer, sys.stdout, formatter):
+            raise typer.Exit(EXIT_FAILED)
+        return
+    if file is None:
+        raise typer.BadParameter("name a FILE, or - for stdin")
+    formatted = format_file(file, formatter)
+    if as_json:
+        _print_json(asdict(formatted))
+    else:
+        show.print_text(formatted.text)
+
+
+@app.command(epilog="Example: [bold]axtrial tasks --suite orders --json[/bold]")
+def tasks(
+    suite: Annotated[str | None, typer.Option(help="Only this suite.")] = None,
+    fixtures: Annotated[Path | None, typer.Option(help="A folder of your own suites.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List suites and tasks."""
+    listed = pick_tasks(None if suite is None else [suite], compare.known_tasks(fixtures))
+    if as_json:
+        _print_json([task.as_json() for task in listed])
+    else:
+        show.out.print(show.tasks_table(listed))
+
+
+@app.command(
+    epilog="Examples: [bold]axtrial run[/bold]   "
+    "[bold]axtrial run --arm current/local/structured --task notes --repeats 4[/bold]   "
+    "[bold]axtrial run --resume --out runs/DIR[/bold]"
+)
+def run(
+    spec: Annotated[Path | None, typer.Argument(metavar="SPEC.toml", help="What to compare.")] = None,
+    arm: Annotated[list[str] | None, typer.Option(help="DRIVER/TARGET/FORMATTER; may be repeated.")] = None,
+    task: Annotated[list[str] | None, typer.Option(help="SUITE/TASK or a whole suite; may be repeated.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model route.")] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="How often each arm does each task.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Decides the order of arms.")] = None,
+    fixtures: Annotated[Path | None, typer.Option(help="A folder of your own suites.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run's folder; default runs/TIME.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a comparative trial; ends in a table and the report's path."""
+    given = (read_spec_file(spec) if spec is not None else SpecFile()).model_copy(
+        update={
+            key: value
+            for key, value in {
+                "arms": arm,
+                "tasks": task,
+                "model": model,
+                "repeats": repeats,
+                "seed": seed,
+                "fixtures": None if fixtures is None else str(fixtures),
+            }.items()
+            if value is not None
+        }
+    )
+    prepared = compare.prepare(given, out, resume=resume, settings=load_settings())
+    with show.trial_progress(len(prepared.plan.trials), len(prepared.ledger.done)) as progress:
+        _wait(compare.carry_out(prepared, progress.ended))
+    if not _show_report(prepared.ledger.folder, as_json=as_json):
+        raise typer.Exit(EXIT_FAILED)
+
+
+@app.command(epilog="Example: [bold]axtrial report runs/DIR --format md[/bold]")
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run's folder.")],
+    form: Annotated[ReportFormat | None, typer.Option("--format", help="Print one form instead.")] = None,
+) -> None:
+    """Draw the report again from the rows."""
+    if form is None or form is ReportFormat.HTML:
+        _show_report(folder, as_json=False)
+        return
+    from reports.write import render  # pandas and matplotlib take 0.7 s to import
+
+    show.print_text(render(folder, form.value))  # type: ignore[arg-type]  # the same four words
+
+
+def _show_report(folder: Path, *, as_json: bool) -> bool:
+    """Write the report's files and show the table; whether every trial was completed with success."""
+    from reports.load import load_run  # pandas and matplotlib take 0.7 s to import
+    from reports.tables import json_report, terminal
+    from reports.write import write_reports
+
+    paths = write_reports(folder)
+    loaded = load_run(folder)
+    if as_json:
+        show.print_text(json_report(loaded))
+    else:
+        for part in terminal(loaded):
+            show.out.print(part)
+    show.err.print(f"report: {escape(str(paths.html))}")
+    return all(row.outcome == "completed" and row.success for row in loaded.rows)
+
+
+def _print_json(value: object) -> None:
+    show.print_text(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _wait(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end; SIGINT and SIGTERM cancel the work, which then cleans up after itself."""
+
+    async def main() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, task.cancel)
+        return await work
+
+    return asyncio.run(main())
+
+
+def main() -> None:
+    """The console script: every foreseen failure is one sentence and an exit code, never a traceback."""
+    from reports.errors import ReportError
+    from reports.row import RowError
+
+    try:
+        app(standalone_mode=True)
+    except AxtrialError as error:
+        _fail(error.message, error.exit_code)
+    except FormatterError as error:
+        _fail(str(error), EXIT_USAGE)
+    except (ReportError, RowError) as error:
+        _fail(str(error), EXIT_USAGE)
+    except ObservationError as error:
+        _fail(str(error), EXIT_FAILED)
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        _fail("interrupted; a run can be resumed with --resume", EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of stdout is gone; nothing is left to tell it
+        raise SystemExit(EXIT_FAILED) from None
+
+
+def _fail(sentence: str, code: int) -> None:
+    show.err.print(f"axtrial: {sentence}", markup=False, soft_wrap=True)
+    raise SystemExit(code)

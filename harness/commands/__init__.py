@@ -1,0 +1,1 @@
+"""What each command of the command line does; `harness/cli.py` only parses and calls."""

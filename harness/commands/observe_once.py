@@ -1,0 +1,112 @@
+"""One observation of one page, from nothing to a rendering: what `axtrial observe` does."""
+
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from formatters.catalog import get
+from formatters.render import Rendering, render
+from formatters.tokens import estimate
+from harness.config import Settings
+from harness.drivers.catalog import start_driver
+from harness.errors import UsageError, quoted
+from harness.host.tab import Tab
+from harness.targets.catalog import find_target
+from observe.model import ActionRef, Observation
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+SCHEMES = frozenset({"http", "https", "file"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """An observation, how it is shown, and what that took. `format_ms` in milliseconds."""
+
+    observation: Observation
+    rendering: Rendering
+    format_ms: float
+
+
+def page_address(page: str) -> str:
+    """PAGE of the command line as an address: a URL as it is, a file as a file URL.
+
+    Raises:
+        UsageError: it is neither an http(s) or file URL nor an existing file.
+    """
+    if urlsplit(page).scheme in SCHEMES and "://" in page:
+        return page
+    path = Path(page)
+    if path.is_file():
+        return path.resolve().as_uri()
+    raise UsageError(f"the page {quoted(page)} is neither an address (http://, https://, file://) nor an existing file")
+
+
+async def observe_once(address: str, driver: str, target: str, formatter: str, settings: Settings) -> Observed:
+    """Load `address` in a fresh browser, let it settle, observe it.
+
+    Raises:
+        UsageError: driver, target or formatter is not known.
+        TargetError, DriverError: the browser did not start or cannot be spoken to.
+        Refusal: the page could not be loaded or observed.
+    """
+    needs = get(formatter).needs
+    async with AsyncExitStack() as stack:
+        host = await stack.enter_async_context(start_driver(driver))
+        endpoint = await stack.enter_async_context(find_target(target)(settings))
+        attached = await stack.enter_async_context(host.attach(endpoint))
+        page = await attached.first_page()
+        await page.navigate(address)
+        await page.settle()
+        observation = await Tab(page).observe("text" if needs == "text" else "ax")
+        start = time.perf_counter()
+        rendering = render(observation, formatter)
+        return Observed(observation=observation, rendering=rendering, format_ms=(time.perf_counter() - start) * 1000)
+
+
+def observed_json(observed: Observed, arm: tuple[str, str], encoding: "Encoding | None") -> dict[str, object]:
+    """The JSON of `axtrial observe` (docs/cli.md). `arm` is (driver, target)."""
+    observation, rendering = observed.observation, observed.rendering
+    read = {
+        "verbatim": rendering.verbatim,
+        "truncated": rendering.truncated,
+        "chars_total": rendering.chars_total,
+        "lines_total": rendering.lines_total,
+    }
+    ax, cost = observation.ax, observation.cost
+    return {
+        "url": observation.url,
+        "title": observation.title,
+        "driver": arm[0],
+        "target": arm[1],
+        "formatter": rendering.formatter,
+        "tag": observation.stamp.tag,
+        "refs": [ref_json(ref) for ref in observation.refs],
+        "refs_shown": len(observation.refs),
+        "refs_total": observation.refs_total,
+        "ax": None if ax is None else {"source": ax.source, **read},
+        "page_text": read if ax is None else None,
+        "rendering": rendering.text,
+        "measures": {
+            "chars": rendering.chars,
+            "utf8_bytes": rendering.utf8_bytes,
+            "estimated_tokens": None if encoding is None else estimate(rendering.text, encoding),
+            "encoding": None if encoding is None else encoding.name,
+            "ax_ms": cost.ax_ms,
+            "text_ms": cost.text_ms,
+            "dom_ms": cost.dom_ms,
+            "format_ms": observed.format_ms,
+            "total_ms": cost.total_ms + observed.format_ms,
+        },
+    }
+
+
+def ref_json(ref: ActionRef) -> dict[str, object]:
+    """A ref with the fields that apply, named as in docs/observation.md, section 3."""
+    state = {name.replace("_", "-"): getattr(ref.state, name) for name in type(ref.state).__slots__}
+    known = {name: value for name, value in state.items() if value is not None}
+    return {"ref": ref.ref, "role": ref.role, "name": ref.name, **known}

@@ -1,0 +1,110 @@
+"""What is here and what is missing, each with the one command that brings it. Prints nothing, installs nothing."""
+
+import shutil
+import sys
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from harness.config import Settings, install_encoding, surroundings, whole_environment
+from harness.errors import ChromeNotFound, ChromeSettingWrong, SetupError, quoted
+from harness.quick import run_bounded
+from harness.targets.chrome import find_chrome
+from harness.targets.local import runs_without_sandbox
+
+ENGINE_TIMEOUT_S = 5.0
+"""Seconds for a container engine's `--version`, which asks no daemon."""
+
+ENGINES = ("podman", "docker")
+ENGINE_REMEDY = "apt-get install -y --no-install-recommends podman runc"
+DRIVER_PACKAGES = ("playwright", "websockets")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One line of the doctor.
+
+    `remedy` is the command that brings what is missing; None where nothing is. `required`: the default run needs it.
+    """
+
+    name: str
+    ok: bool
+    version: str | None
+    detail: str
+    remedy: str | None = None
+    required: bool = False
+
+    def as_json(self) -> dict[str, object]:
+        """The check as it stands in `axtrial doctor --json`."""
+        return asdict(self)
+
+
+def examine(settings: Settings) -> list[Check]:
+    """All checks, in the order they are shown; puts the encoding's file into the cache where it is missing.
+
+    Takes well under a second, at most `VERSION_TIMEOUT_S` for each program.
+
+    The default run can run if every required one is ok.
+    """
+    return [
+        _chrome(settings),
+        _driver_current(),
+        _driver_agent_browser(),
+        _container_engine(),
+        Check(name="model route scripted", ok=True, version=None, detail="built in", required=True),
+        _encoding(settings),
+    ]
+
+
+def _chrome(settings: Settings) -> Check:
+    try:
+        found = find_chrome(settings)
+    except ChromeSettingWrong as error:
+        remedy = "unset AXTRIAL_CHROME, or let it name a Chrome"
+        return Check(name="chrome", ok=False, version=None, detail=error.message, remedy=remedy, required=True)
+    except ChromeNotFound as error:
+        remedy = "axtrial setup"
+        return Check(name="chrome", ok=False, version=None, detail=error.message, remedy=remedy, required=True)
+    root = "; runs with --no-sandbox (root)" if runs_without_sandbox() else ""
+    detail = f"{quoted(str(found.path))}, {found.source}{root}"
+    return Check(name="chrome", ok=True, version=found.version, detail=detail, required=True)
+
+
+def _driver_current() -> Check:
+    versions: list[str] = []
+    for package in DRIVER_PACKAGES:
+        try:
+            versions.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            detail = f"the package {package} is not installed"
+            return Check(
+                name="driver current", ok=False, version=None, detail=detail, remedy="make setup", required=True
+            )
+    return Check(name="driver current", ok=True, version=", ".join(versions), detail="built in", required=True)
+
+
+def _driver_agent_browser() -> Check:
+    remedy = "axtrial setup --driver agent-browser"
+    return Check(name="driver agent-browser", ok=False, version=None, detail="not set up", remedy=remedy)
+
+
+def _container_engine() -> Check:
+    for engine in ENGINES:
+        path = shutil.which(engine, path=surroundings().search_path)
+        if path is None:
+            continue
+        answer = run_bounded([path, "--version"], whole_environment(), ENGINE_TIMEOUT_S)
+        if answer.code == 0 and answer.stdout.strip():
+            said = answer.stdout.strip().split("\n")[0]
+            detail = f"{quoted(path)}; whether it can start a container is not tried here"
+            return Check(name="container engine", ok=True, version=said[:80], detail=detail)
+    detail = f"neither of {', '.join(ENGINES)} is in PATH"
+    remedy = ENGINE_REMEDY if sys.platform == "linux" else "install podman or docker"
+    return Check(name="container engine", ok=False, version=None, detail=detail, remedy=remedy)
+
+
+def _encoding(settings: Settings) -> Check:
+    try:
+        encoding = install_encoding(settings)
+    except SetupError as error:
+        return Check(name="encodings", ok=False, version=None, detail=error.message, remedy="make setup")
+    return Check(name="encodings", ok=True, version=encoding.name, detail=quoted(str(encoding.path)))

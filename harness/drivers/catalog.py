@@ -1,0 +1,30 @@
+"""The drivers by name. A driver's module is imported only when it is started, so that `fake` needs no Playwright."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from importlib import import_module
+from types import MappingProxyType
+
+from harness.drivers.base import DriverHost
+from harness.errors import UsageError, quoted
+
+DRIVERS: Mapping[str, str] = MappingProxyType(
+    {
+        "current": "harness.drivers.current:start",
+        "fake": "harness.drivers.fake:start",
+    }
+)
+"""Name -> `module:function`; the function takes nothing and gives the driver program as a context manager."""
+
+
+def start_driver(name: str) -> AbstractAsyncContextManager[DriverHost]:
+    """The driver program of that name, started for as long as the block runs.
+
+    Raises:
+        UsageError: there is no such driver; the sentence lists those that are.
+    """
+    if name not in DRIVERS:
+        raise UsageError(f"There is no driver {quoted(name)}; the drivers are {', '.join(sorted(DRIVERS))}.")
+    module, _, function = DRIVERS[name].partition(":")
+    start: Callable[[], AbstractAsyncContextManager[DriverHost]] = getattr(import_module(module), function)
+    return start()

@@ -1,0 +1,92 @@
+"""The errors of the harness, one class for each condition; callers branch on the type, never on the text.
+
+AxtrialError                  one sentence for the user
+  UsageError                  the command or its input is wrong: exit code 2
+    SpecError                 a trial's spec names something that does not exist, or has a wrong key
+    ChromeSettingWrong        the setting `chrome` does not point to a Chrome that runs
+  SetupError                  something that is missing could not be brought
+  TargetError                 where Chrome runs: outcome `target_failed`
+    ChromeNotFound            no Chrome anywhere; says what was tried
+    ChromeDied                it ended by itself, at its start or later
+    PortTaken                 another program listens on the wanted debugging port
+    TargetTimedOut            it did not become ready within a named bound
+  DriverError                 how Chrome is spoken to: outcome `driver_failed`
+  ProcessNotStarted           the system refused to start a program
+  RunStopped                  the run cannot go on (disk full, folder gone); what it has is kept and can be resumed
+"""
+
+import json
+
+EXIT_FAILED = 1
+"""It ran, and something failed or fell short."""
+
+EXIT_USAGE = 2
+"""Bad usage or input."""
+
+MAX_QUOTED_CHARS = 200
+"""Characters of foreign text inside one of our sentences: enough to recognise it."""
+
+
+class AxtrialError(Exception):
+    """Base of the errors that a user sees as one sentence, and of the exit code that goes with it."""
+
+    exit_code = EXIT_FAILED
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class UsageError(AxtrialError):
+    """Wrong command, option, setting or input file."""
+
+    exit_code = EXIT_USAGE
+
+
+class SpecError(UsageError):
+    """The trial's spec names an unknown arm, task or formatter, or has a wrong key."""
+
+
+class ChromeSettingWrong(UsageError):
+    """The setting `chrome` is not the path of a Chrome or Chromium that runs."""
+
+
+class SetupError(AxtrialError):
+    """A part that is missing could not be brought."""
+
+
+class TargetError(AxtrialError):
+    """A fault of the target."""
+
+
+class ChromeNotFound(TargetError):
+    """No Chrome was found; the sentence lists what was tried."""
+
+
+class ChromeDied(TargetError):
+    """Chrome ended by itself."""
+
+
+class PortTaken(TargetError):
+    """The wanted debugging port is in use."""
+
+
+class TargetTimedOut(TargetError):
+    """The target did not become ready in time."""
+
+
+class DriverError(AxtrialError):
+    """A fault of the driver."""
+
+
+class ProcessNotStarted(AxtrialError):
+    """The system refused to start a program: missing, not executable, or out of resources."""
+
+
+class RunStopped(AxtrialError):
+    """The run ended early; its rows so far are kept."""
+
+
+def quoted(text: str, bound: int = MAX_QUOTED_CHARS) -> str:
+    """Foreign text as one printable ASCII string in quotes, at most `bound` characters of it, then `...`."""
+    return json.dumps(text[:bound]) + ("..." if len(text) > bound else "")

@@ -1,0 +1,192 @@
+"""The ref-based tools of a PersonaBot: one call in, one answer out, whatever happens.
+
+Answers are our own sentences. Page text in them is quoted and bounded, and native error text never reaches them.
+"""
+
+import asyncio
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import JsonValue, ValidationError
+
+from formatters.catalog import get
+from formatters.escape import json_string
+from formatters.render import Rendering, render
+from harness.drivers.base import Dialog as OpenDialog
+from harness.host.tab import Tab
+from harness.tools import params
+from harness.tools.stages import Stages
+from observe.errors import MalformedRead, Refusal
+from observe.limits import MAX_DIALOG_CHARS
+from observe.model import Observation
+
+MAX_UPLOAD_BYTES = 64 * 1024 * 1024
+REFUSED = "Refused: "
+FAILED = "Failed: "
+
+_KEY_NAMES = (
+    "Enter Escape Tab Backspace Delete Space Home End PageUp PageDown ArrowUp ArrowDown ArrowLeft ArrowRight "
+    "F1 F2 F3 F4 F5 F6 F7 F8 F9 F10 F11 F12"
+)
+KEYS = frozenset(_KEY_NAMES.split())
+"""Keys by name; any single character is a key too."""
+
+
+class BadCall(Exception):
+    """A call of an unknown tool, or with wrong parameters: the bot's fault, answered and counted as an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the bot is told. `outcome` is `ok`, a refusal's kind, or `bad_call`."""
+
+    text: str
+    outcome: str = "ok"
+    observation: Observation | None = None
+    rendering: Rendering | None = None
+    screenshot: bytes | None = None
+    input_sent: bool | None = None
+    fault: bool = False
+    """The driver, not the page or the bot, made the call impossible."""
+
+
+@dataclass(slots=True)
+class BotTools:
+    """The tools over one tab. `formatter` decides which read is made and how it is shown."""
+
+    tab: Tab
+    formatter: str
+    stages: Stages = field(default_factory=Stages)
+
+    async def call(self, name: str, arguments: Mapping[str, JsonValue]) -> Answer:
+        """Carry out one call. Never raises for what a page, a bot or a driver does.
+
+        The call's stages are in `stages` afterwards.
+        """
+        self.stages = Stages()
+        try:
+            answer = await self._dispatch(_validated(name, arguments))
+        except BadCall as error:
+            return Answer(text=f"{FAILED}{error}", outcome="bad_call")
+        except Refusal as refusal:
+            text = f"{REFUSED}{refusal.message}{self._told()}"
+            fault = refusal.kind in ("driver_gone", "page_gone", "timed_out")
+            return Answer(text=text, outcome=refusal.kind, input_sent=refusal.input_sent, fault=fault)
+        except MalformedRead:
+            text = f"{FAILED}the driver gave an answer of an unknown form."
+            return Answer(text=text, outcome="malformed_read", fault=True)
+        return answer
+
+    async def _dispatch(self, given: object) -> Answer:
+        page = self.tab.page
+        match given:
+            case params.Observe():
+                return await self._observe()
+            case params.Screenshot():
+                with self.stages.measure("act"):
+                    taken = await page.screenshot()
+                return Answer(text=f"Took a screenshot ({len(taken)} bytes).", screenshot=taken)
+            case params.Dialog():
+                return await self._answer_dialog(given)
+            case params.Wait():
+                with self.stages.measure("wait"):
+                    await asyncio.sleep(given.ms / 1000)
+                return Answer(text=f"Waited {given.ms} ms.{self._told()}")
+            case params.Open():
+                with self.stages.measure("navigate"):
+                    await page.navigate(given.url)
+                return await self._done(f"Opened {json_string(given.url[:200])}.")
+            case _:
+                with self.stages.measure("act"):
+                    said = await self._act(given)
+                return await self._done(said)
+
+    async def _observe(self) -> Answer:
+        formatter = get(self.formatter)
+        observation = await self.tab.observe("text" if formatter.needs == "text" else "ax")
+        cost = observation.cost
+        self.stages.add("dom", cost.dom_ms)
+        self.stages.add("ax", cost.total_ms - cost.dom_ms)
+        with self.stages.measure("format"):
+            rendering = render(observation, self.formatter)
+        return Answer(text=rendering.text, observation=observation, rendering=rendering)
+
+    async def _act(self, given: object) -> str:
+        page = self.tab.page
+        match given:
+            case params.Click():
+                await page.click(await self.tab.target(given.ref))
+                return "Clicked."
+            case params.Type():
+                now = await page.type(await self.tab.target(given.ref), given.text)
+                differs = now is not None and now != given.text[: len(now)]
+                return f"Typed. The field now holds {json_string(now)}." if differs and now is not None else "Typed."
+            case params.SelectOption():
+                labels = (given.option,) if isinstance(given.option, str) else tuple(given.option)
+                await page.select_option(await self.tab.target(given.ref), labels)
+                return "Selected."
+            case params.PressKey():
+                if given.key not in KEYS and len(given.key) != 1:
+                    raise BadCall(f"there is no key {json_string(given.key)}.")
+                await page.press_key(given.key)
+                return "Pressed."
+            case params.Scroll():
+                moved = await page.scroll(given.amount if given.direction == "down" else -given.amount)
+                return f"Scrolled {abs(moved)} px {given.direction}."
+            case params.Upload():
+                path = _regular_file(given.path)
+                await page.upload(None if given.ref is None else await self.tab.target(given.ref), path)
+                return f"Uploaded {json_string(path.name)}."
+            case _:
+                raise BadCall("this tool does nothing.")
+
+    async def _answer_dialog(self, given: params.Dialog) -> Answer:
+        if self.tab.page.dialog is None:
+            return Answer(text=f"{FAILED}no native dialog is open.", outcome="bad_call")
+        with self.stages.measure("act"):
+            await self.tab.page.answer_dialog(given.accept, given.text)
+        return await self._done("Accepted the dialog." if given.accept else "Dismissed the dialog.")
+
+    async def _done(self, said: str) -> Answer:
+        """The action was carried out: let the page settle, and tell what dialogs it opened."""
+        with self.stages.measure("settle"):
+            await self.tab.page.settle()
+        return Answer(text=said + self._told())
+
+    def _told(self) -> str:
+        page = self.tab.page
+        told = [f" The page showed the alert {_quote(alert)}, which was accepted." for alert in page.take_alerts()]
+        if (dialog := page.dialog) is not None:
+            told.append(f" A {dialog.kind} dialog is open: {_quote(dialog)}. Answer it with the tool dialog.")
+        return "".join(told)
+
+
+def _validated(name: str, arguments: Mapping[str, JsonValue]) -> object:
+    model = params.TOOLS.get(name)
+    if model is None:
+        raise BadCall(f"there is no tool {json_string(name[:40])}; there are {', '.join(params.TOOLS)}.")
+    try:
+        return model.model_validate(arguments)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])[:80]
+        raise BadCall(f"{name}: {json_string(where)}: {first['msg'][:200]}.") from error
+
+
+def _quote(dialog: OpenDialog) -> str:
+    return json_string(dialog.message[:MAX_DIALOG_CHARS])
+
+
+def _regular_file(given: str) -> Path:
+    path = Path(given)
+    try:
+        found = path.lstat()
+    except (OSError, ValueError) as error:
+        raise BadCall("the file to upload does not exist.") from error
+    if not stat.S_ISREG(found.st_mode):
+        raise BadCall("only regular files are uploaded.")
+    if found.st_size > MAX_UPLOAD_BYTES:
+        raise BadCall(f"the file has {found.st_size} bytes; at most {MAX_UPLOAD_BYTES} are uploaded.")
+    return path

@@ -1,0 +1,177 @@
+"""A run's folder on disk: manifest, rows, and a folder for each trial. What is in it survives a kill at any moment.
+
+A row is one line, appended and fsynced when its trial ends. Resuming keeps every whole row, cuts a torn last line off,
+and moves rows of interrupted trials into the manifest's deviations, since those trials run again.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+from pydantic import JsonValue
+
+from harness.errors import RunStopped, UsageError, quoted
+from reports.row import Row, RowError, parse_row
+
+MANIFEST = "manifest.json"
+ROWS = "rows.jsonl"
+TRIALS = "trials"
+_TRIAL_ID = re.compile(r"[a-z0-9._-]{1,200}")
+
+
+@dataclass(slots=True, kw_only=True)
+class Ledger:
+    """The open folder of one run. `done` holds the ids of trials that have their row."""
+
+    folder: Path
+    manifest: dict[str, JsonValue]
+    done: set[str] = field(default_factory=set)
+
+    def append(self, row: Row) -> None:
+        """Add one row; on return it is on the disk.
+
+        Raises:
+            RunStopped: it cannot be written. A part that was written is cut off when the run is resumed.
+        """
+        line = row.model_dump_json().encode() + b"\n"
+        try:
+            with (self.folder / ROWS).open("ab", buffering=0) as file:
+                _write_all(file, line)
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise RunStopped(
+                f"the row of trial {row.trial_id} cannot be written ({error.strerror}); "
+                f"the run has stopped with {len(self.done)} rows and can be resumed with --resume"
+            ) from error
+        self.done.add(row.trial_id)
+
+    @contextmanager
+    def trial(self, trial_id: str) -> Iterator[tuple[Path, BinaryIO]]:
+        """A fresh folder for one trial, and its open steps.jsonl. What an earlier try left there is kept beside it.
+
+        Raises:
+            RunStopped: it cannot be made.
+        """
+        if _TRIAL_ID.fullmatch(trial_id) is None:
+            raise ValueError(f"not a trial id: {trial_id!r}")
+        folder = self.folder / TRIALS / trial_id
+        try:
+            if folder.exists():
+                tries = len(list(folder.parent.glob(f"{trial_id}.interrupted-*")))
+                folder.rename(folder.with_name(f"{trial_id}.interrupted-{tries + 1}"))
+            folder.mkdir(parents=True)
+            file = (folder / "steps.jsonl").open("ab")
+        except OSError as error:
+            raise RunStopped(f"the folder of trial {trial_id} cannot be made: {error.strerror}") from error
+        with file:
+            yield folder, file
+
+    def deviate(self, what: str) -> None:
+        """Add a deviation from the protocol to the manifest.
+
+        Raises:
+            RunStopped: the manifest cannot be written.
+        """
+        known = self.manifest.get("deviations")
+        self.manifest["deviations"] = [*(known if isinstance(known, list) else []), what]
+        self.save_manifest()
+
+    def save_manifest(self) -> None:
+        """Write manifest.json whole, by a rename.
+
+        Raises:
+            RunStopped: it cannot be written.
+        """
+        write_whole(self.folder / MANIFEST, orjson.dumps(self.manifest, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Put a file in place by a rename, so that it is there whole or not at all.
+
+    Raises:
+        RunStopped: it cannot be written.
+    """
+    part = path.with_name(f".{path.name}.new")
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise RunStopped(f"{path.name} cannot be written: {error.strerror}") from error
+
+
+def _write_all(file: BinaryIO, line: bytes) -> None:
+    left = memoryview(line)
+    while left:
+        left = left[file.write(left) :]
+
+
+def new_ledger(folder: Path, manifest: Mapping[str, JsonValue]) -> Ledger:
+    """Begin a run in a folder that does not exist yet or is empty.
+
+    Raises:
+        UsageError: there is something in it.
+        RunStopped: it cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        occupied = any(folder.iterdir())
+    except OSError as error:
+        raise UsageError(f"the folder {quoted(str(folder))} cannot be used: {error.strerror}") from error
+    if occupied:
+        raise UsageError(f"the folder {quoted(str(folder))} is not empty; name another with --out, or use --resume")
+    ledger = Ledger(folder=folder, manifest=dict(manifest))
+    ledger.save_manifest()
+    return ledger
+
+
+def resume_ledger(folder: Path, spec_digest: str) -> Ledger:
+    """Go on with a run of the same spec.
+
+    Raises:
+        UsageError: the folder holds no run, or one of another spec; or a row in its middle cannot be read.
+        RunStopped: it cannot be written.
+    """
+    try:
+        manifest = orjson.loads((folder / MANIFEST).read_bytes())
+    except OSError as error:
+        raise UsageError(f"the folder {quoted(str(folder))} holds no run to resume: {error.strerror}") from error
+    except orjson.JSONDecodeError as error:
+        raise UsageError(f"{quoted(str(folder / MANIFEST))} is not JSON: the run cannot be resumed") from error
+    if not isinstance(manifest, dict) or manifest.get("spec_digest") != spec_digest:
+        raise UsageError(
+            f"the run in {quoted(str(folder))} has another spec (arms, tasks, model, repeats, seed or fixtures); "
+            "resume it with the same, or name another folder with --out"
+        )
+    ledger = Ledger(folder=folder, manifest=manifest)
+    kept, interrupted = _whole_rows(folder / ROWS)
+    write_whole(folder / ROWS, b"".join(row.model_dump_json().encode() + b"\n" for row in kept))
+    for row in interrupted:
+        ledger.deviate(f"trial {row.trial_id}, begun {row.started_at}, was interrupted and ran again")
+    ledger.done = {row.trial_id for row in kept}
+    return ledger
+
+
+def _whole_rows(path: Path) -> tuple[list[Row], list[Row]]:
+    """Rows to keep, and rows of interrupted trials. A torn last line is left out: its trial runs again."""
+    kept: list[Row] = []
+    interrupted: list[Row] = []
+    lines = path.read_bytes().split(b"\n") if path.exists() else []
+    for number, line in enumerate(lines, 1):
+        is_torn = number == len(lines)  # behind the last line break
+        if not line or is_torn:
+            continue
+        try:
+            row = parse_row(line.decode())
+        except (RowError, UnicodeDecodeError) as error:
+            raise UsageError(f"{quoted(str(path))}, line {number}: {error}") from error
+        (interrupted if row.outcome == "interrupted" else kept).append(row)
+    return kept, interrupted

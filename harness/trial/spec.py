@@ -1,0 +1,157 @@
+"""What a run compares: arms, tasks, model, repeats, seed. One frozen spec, from a TOML file and the command line."""
+
+import hashlib
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from formatters.catalog import FORMATTERS
+from harness.drivers.catalog import DRIVERS
+from harness.errors import SpecError, quoted
+from harness.models.catalog import ROUTES
+from harness.targets.catalog import TARGETS
+from harness.trial.tasks import Task
+
+PROTOCOL = "1"
+"""Version of the trial protocol; rows of different versions are not compared."""
+
+DEFAULT_ARMS = ("current/local/page-text", "current/local/conservative", "current/local/structured")
+MAX_SPEC_BYTES = 256 * 1024
+MAX_REPEATS = 1_000
+
+
+class Arm(BaseModel):
+    """One (driver, target, formatter) under comparison."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    driver: str
+    target: str
+    formatter: str
+
+    def __str__(self) -> str:
+        return f"{self.driver}/{self.target}/{self.formatter}"
+
+
+class SpecFile(BaseModel):
+    """The form of SPEC.toml. Every key may be left out; the command line overrides what it names."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    arms: Annotated[list[str], Field(min_length=1)] | None = None
+    tasks: Annotated[list[str], Field(min_length=1)] | None = None
+    model: Annotated[str, StringConstraints(min_length=1)] | None = None
+    repeats: Annotated[int, Field(ge=1, le=MAX_REPEATS)] | None = None
+    seed: Annotated[int, Field(ge=0)] | None = None
+    fixtures: str | None = None
+
+
+class RunSpec(BaseModel):
+    """All that is held equal in a run. `tasks` are keys SUITE/NAME in the order of the run."""
+
+    model_config = ConfigDict(strict=True, frozen=True, arbitrary_types_allowed=True)
+
+    arms: tuple[Arm, ...]
+    tasks: tuple[Task, ...]
+    model: str
+    repeats: int
+    seed: int
+
+    def digest(self, prompt_digest: str) -> str:
+        """SHA-256 over everything that decides what a trial is; rows of another digest are never reused."""
+        held = {
+            "protocol": PROTOCOL,
+            "arms": [str(arm) for arm in self.arms],
+            "tasks": [[task.key, task.digest] for task in self.tasks],
+            "model": self.model,
+            "repeats": self.repeats,
+            "seed": self.seed,
+            "prompt": prompt_digest,
+        }
+        return hashlib.sha256(orjson.dumps(held, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def read_spec_file(path: Path) -> SpecFile:
+    """SPEC.toml as data.
+
+    Raises:
+        SpecError: it cannot be read, is not TOML, or has a wrong or unknown key; the sentence names it.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_SPEC_BYTES + 1)
+        if len(data) > MAX_SPEC_BYTES:
+            raise SpecError(f"the spec {quoted(str(path))} is larger than {MAX_SPEC_BYTES} bytes")
+        return SpecFile.model_validate(tomllib.loads(data.decode()))
+    except OSError as error:
+        raise SpecError(f"the spec {quoted(str(path))} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SpecError(f"the spec {quoted(str(path))} is not TOML: {quoted(str(error))}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"]) or "file"
+        raise SpecError(
+            f"the spec {quoted(str(path))} has a wrong key {quoted(key)}: {first['msg']};"
+            f" it may have {', '.join(SpecFile.model_fields)}"
+        ) from error
+
+
+def parse_arm(text: str) -> Arm:
+    """`DRIVER/TARGET/FORMATTER` as an arm whose parts exist and fit each other.
+
+    Raises:
+        SpecError: it is not of this form, or a part is not known; the sentence names those there are.
+    """
+    parts = text.split("/")
+    if len(parts) != 3:
+        raise SpecError(f"the arm {quoted(text)} must be DRIVER/TARGET/FORMATTER, such as {DEFAULT_ARMS[-1]}")
+    for part, known, kind in zip(parts, (DRIVERS, TARGETS, FORMATTERS), ("driver", "target", "formatter"), strict=True):
+        if part not in known:
+            raise SpecError(f"the arm {quoted(text)} names no known {kind}; there are {', '.join(known)}")
+    driver, target, formatter = parts
+    if (driver == "fake") != (target == "fake"):
+        raise SpecError(f"the arm {quoted(text)}: the driver fake and the target fake go with each other alone")
+    return Arm(driver=driver, target=target, formatter=formatter)
+
+
+def pick_tasks(names: Iterable[str] | None, known: Mapping[str, Task]) -> tuple[Task, ...]:
+    """The tasks of these names, each a whole suite or SUITE/NAME; all of them for None. None twice.
+
+    Raises:
+        SpecError: a name is neither.
+    """
+    if names is None:
+        return tuple(known.values())
+    picked: dict[str, Task] = {}
+    for name in names:
+        found = [task for task in known.values() if name in (task.key, task.suite)]
+        if not found:
+            suites = sorted({task.suite for task in known.values()})
+            raise SpecError(f"no task or suite is called {quoted(name)}; there are {', '.join([*suites, *known])}")
+        picked.update((task.key, task) for task in found)
+    return tuple(picked.values())
+
+
+def build_spec(given: SpecFile, known: Mapping[str, Task]) -> RunSpec:
+    """The spec of a run; what `given` leaves out is the default run.
+
+    Raises:
+        SpecError: an arm, a task or the model is not known, or an arm is named twice.
+    """
+    arms = tuple(parse_arm(text) for text in (given.arms or DEFAULT_ARMS))
+    if len(set(arms)) != len(arms):
+        raise SpecError("an arm is named twice")
+    model = given.model or "scripted"
+    if model not in ROUTES:
+        raise SpecError(f"no model route is called {quoted(model)}; there are {', '.join(ROUTES)}")
+    return RunSpec(
+        arms=arms,
+        tasks=pick_tasks(given.tasks, known),
+        model=model,
+        repeats=given.repeats if given.repeats is not None else 2,
+        seed=given.seed if given.seed is not None else 1,
+    )

@@ -1,0 +1,169 @@
+"""The record of one trial while it runs: a line of steps.jsonl for each call, and the sums that its row needs."""
+
+import statistics
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import orjson
+
+from formatters.tokens import estimate
+from harness.errors import RunStopped
+from harness.models.base import ToolCall
+from harness.tools.bot import Answer
+from harness.tools.stages import Stages
+from reports.row import StageTime, Usage
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+NOT_HARNESS = ("attach", "navigate", "ax", "text", "dom", "model", "act", "settle", "wait")
+"""Stages that are driver, page, model or a prescribed wait; all else of a call is the harness, formatting included."""
+
+
+@dataclass(slots=True, kw_only=True)
+class StepLog:
+    """One trial's calls. `encoding` None: token estimates are not known. `file` is open for appending."""
+
+    folder: Path
+    file: BinaryIO
+    encoding: "Encoding | None"
+    facts: tuple[str, ...]
+    started: float = field(default_factory=time.perf_counter)
+    calls: int = 0
+    observations: int = 0
+    refusals: int = 0
+    errors: int = 0
+    call_s: float = 0.0
+    obs_chars: int = 0
+    obs_utf8_bytes: int = 0
+    est_tokens: int = 0
+    samples: dict[str, list[float]] = field(default_factory=dict)
+    _kept: set[str] = field(default_factory=set)
+    _usage: list[Usage] = field(default_factory=list)
+
+    def turn(self) -> "Turn":
+        """Begin one turn of the loop: a model's reply and the call that it asks for."""
+        return Turn(log=self)
+
+    def sample(self, stage: str, ms: float) -> None:
+        """Add one measured time of a stage, in milliseconds."""
+        self.samples.setdefault(stage, []).append(ms)
+
+    def count_usage(self, usage: Usage | None) -> None:
+        """Keep what a route reported; a reply without usage adds nothing."""
+        if usage is not None:
+            self._usage.append(usage)
+
+    def usage(self) -> Usage | None:
+        """The sum of what was reported; None where nothing was, also for single fields."""
+        if not self._usage:
+            return None
+        sums = {}
+        for name in Usage.model_fields:
+            known = [value for usage in self._usage if (value := getattr(usage, name)) is not None]
+            sums[name] = sum(known) if known else None
+        return Usage(**sums)
+
+    def facts_kept(self) -> int:
+        """How many of the task's facts the model was shown at some time."""
+        return len(self._kept)
+
+    def stages(self) -> dict[str, StageTime]:
+        """Count, sum, median and maximum of each stage, in milliseconds."""
+        return {
+            name: StageTime(n=len(times), sum=sum(times), median=statistics.median(times), max=max(times))
+            for name, times in self.samples.items()
+        }
+
+    def count(self, answer: Answer) -> int | None:
+        """Add an answer to the sums; the token estimate of its rendering, where there are both."""
+        self._kept.update(fact for fact in self.facts if fact not in self._kept and fact in answer.text)
+        match answer.outcome:
+            case "ok":
+                pass
+            case "bad_call" | "malformed_read":
+                self.errors += 1
+            case _:
+                self.refusals += 1
+        if answer.rendering is None:
+            return None
+        self.observations += 1
+        self.obs_chars += answer.rendering.chars
+        self.obs_utf8_bytes += answer.rendering.utf8_bytes
+        if self.encoding is None:
+            return None
+        tokens = estimate(answer.rendering.text, self.encoding)
+        self.est_tokens += tokens
+        return tokens
+
+    def write(self, line: bytes) -> None:
+        """Append one line.
+
+        Raises:
+            RunStopped: the disk is full or the folder is gone.
+        """
+        try:
+            self.file.write(line + b"\n")
+            self.file.flush()
+        except OSError as error:
+            raise RunStopped(f"a step cannot be written: {error.strerror}") from error
+
+    def save_screenshot(self, picture: bytes, number: int) -> None:
+        """Put a picture beside the steps.
+
+        Raises:
+            RunStopped: the disk is full or the folder is gone.
+        """
+        try:
+            (self.folder / f"step-{number:03d}.jpg").write_bytes(picture)
+        except OSError as error:
+            raise RunStopped(f"a screenshot cannot be written: {error.strerror}") from error
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """One turn, from the question to the model until its call is recorded."""
+
+    log: StepLog
+    stages: Stages = field(default_factory=Stages)
+    _start: float = field(default_factory=time.perf_counter)
+
+    def finish(self, call: ToolCall, answer: Answer, stages: Stages) -> None:
+        """Record the call. What of the turn's time no stage accounts for is the harness's own."""
+        log = self.log
+        log.calls += 1
+        for name, ms in stages.ms.items():
+            self.stages.add(name, ms)
+        tokens = log.count(answer)
+        if answer.screenshot is not None:
+            log.save_screenshot(answer.screenshot, log.calls)
+        log.write(orjson.dumps(self._line(call, answer, tokens)))
+        elsewhere = sum(ms for name, ms in self.stages.ms.items() if name in NOT_HARNESS)
+        self.stages.add("harness", (time.perf_counter() - self._start) * 1000 - elsewhere)
+        for name, ms in self.stages.ms.items():
+            log.sample(name, ms)
+
+    def _line(self, call: ToolCall, answer: Answer, tokens: int | None) -> dict[str, object]:
+        """A line of steps.jsonl. Typed text is kept: the trial's folder is evidence, and its fixtures are synthetic."""
+        shown = answer.rendering
+        return {
+            "n": self.log.calls,
+            "at_ms": round((self._start - self.log.started) * 1000, 3),
+            "tool": call.name,
+            "arguments": call.arguments,
+            "answer": _SHOWN if shown is not None else answer.text,
+            "outcome": answer.outcome,
+            "rendering": None if shown is None else shown.text,
+            "chars": None if shown is None else shown.chars,
+            "utf8_bytes": None if shown is None else shown.utf8_bytes,
+            "est_tokens": tokens,
+            "verbatim": None if shown is None else shown.verbatim,
+            "truncated": None if shown is None else shown.truncated,
+            "stages_ms": {name: round(ms, 3) for name, ms in self.stages.ms.items()},
+            "input_sent": answer.input_sent,
+        }
+
+
+_SHOWN = "the rendering"

@@ -1,0 +1,246 @@
+"""The tables of a report as plain text cells, drawn alike in the terminal, in markdown and in HTML.
+
+Cells are not escaped here: each renderer escapes for its own medium.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
+
+from reports.compare import Difference, Pair, compare, target_of
+from reports.load import Run
+from reports.metrics import (
+    BYTES,
+    CALLS,
+    CHARS,
+    ESTIMATE,
+    MEASURES,
+    OBSERVATIONS,
+    OUTCOMES,
+    REFUSALS,
+    USAGE,
+    WALL,
+    Measure,
+    stage_names,
+    succeeded,
+    summary,
+)
+from reports.row import Row
+from reports.text import UNKNOWN, number, signed
+
+_LEAD = ("Suite", "Arm")
+_SHORT = {
+    CHARS: "Characters",
+    BYTES: "UTF-8 bytes",
+    ESTIMATE: "Est. tokens",
+    USAGE: "Recorded tokens",
+    WALL: "Wall s",
+    CALLS: "Calls",
+    OBSERVATIONS: "Observ.",
+    REFUSALS: "Refusals",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One table. The first `text_columns` columns are text, the others numbers; a `note` says what the cells are."""
+
+    title: str
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    text_columns: int = 2
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetView:
+    """The tables of one target; another target's are never mixed in."""
+
+    target: str
+    tables: tuple[Table, ...]
+
+
+def target_views(run: Run) -> tuple[TargetView, ...]:
+    """Outcomes, sizes, effort and stage times of each target."""
+    stages = [stage for stage in stage_names(run.rows) if any(stage in row.stages for row in run.rows)]
+    return tuple(
+        TargetView(target=target, tables=_tables(records(table), stages))
+        for target, table in summary(run.rows, run.manifest.arms).items()
+    )
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The lines of a summary as mappings, with None in place of NA."""
+    return [_plain(line) for line in table.to_dict("records")]
+
+
+def failures(rows: Iterable[Row]) -> list[Row]:
+    """Each trial that is not a success, in the order of the ledger."""
+    return [row for row in rows if not succeeded(row)]
+
+
+def failure_table(rows: Iterable[Row]) -> Table:
+    """Every trial that is not a success, with how it ended and what was said about it."""
+    return Table(
+        title="Trials that did not succeed",
+        headers=("Trial", "Arm", "Task", "Outcome", "Error", "Calls", "Wall s"),
+        rows=tuple(
+            (
+                row.trial_id,
+                row.arm,
+                f"{row.suite}/{row.task}",
+                outcome_words(row),
+                row.error or "none recorded",
+                number(row.calls),
+                number(row.wall_s, 2),
+            )
+            for row in failures(rows)
+        ),
+        text_columns=5,
+    )
+
+
+def outcome_words(row: Row) -> str:
+    """The outcome, and whether a completed trial lacks its confirmation."""
+    if row.outcome != "completed" or row.success is True:
+        return row.outcome
+    return "completed, not a success" if row.success is False else "completed, success unknown"
+
+
+def comparison_tables(run: Run) -> tuple[tuple[Table, ...], tuple[Table, ...]]:
+    """Paired tables by suite and first arm: those against the baseline, then all others."""
+    pairs = compare(run.rows, run.manifest)
+    baselines = _baselines(run)
+    against: list[Table] = []
+    others: list[Table] = []
+    for (suite, first), group in groupby(pairs, key=lambda pair: (pair.suite, pair.first)):
+        (against if first in baselines else others).append(_comparison(suite, first, list(group)))
+    return tuple(against), tuple(others)
+
+
+def _baselines(run: Run) -> set[str]:
+    """The first arm of each target: two targets are not pooled, so each has its own."""
+    first: dict[str, str] = {}
+    for arm in run.manifest.arms or [row.arm for row in run.rows]:
+        first.setdefault(target_of(arm), arm)
+    return set(first.values())
+
+
+def _plain(line: Mapping[Hashable, Any]) -> dict[str, Any]:
+    return {str(name): None if value is pd.NA else value for name, value in line.items()}
+
+
+def _tables(lines: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> tuple[Table, ...]:
+    effort = (WALL, CALLS, OBSERVATIONS, REFUSALS)
+    return (
+        _outcome_table(lines),
+        Table(
+            title="Size and tokens",
+            headers=(*_LEAD, *(_SHORT[m] for m in (CHARS, BYTES, ESTIMATE)), "Encoding", _SHORT[USAGE], "Facts kept"),
+            rows=tuple(_sizes(line) for line in lines),
+            note="Medians over completed comparisons, all observations of a trial together. Estimated tokens are an "
+            "estimate by the named encoding; only recorded tokens come from the model route.",
+        ),
+        Table(
+            title="Time and effort",
+            headers=(*_LEAD, *(_SHORT[measure] for measure in effort)),
+            rows=tuple((*_names(line), *(_cell(line, m.name, m.digits) for m in effort)) for line in lines),
+            note="Medians over completed comparisons. Wall time is without approval waits.",
+        ),
+        Table(
+            title="Latency by stage, ms",
+            headers=(*_LEAD, *stages),
+            rows=tuple((*_names(line), *(_stage(line, stage) for stage in stages)) for line in lines),
+            note="Median of the trials' medians / longest single sample. No percentile: too few samples.",
+        ),
+    )
+
+
+def _outcome_table(lines: Sequence[Mapping[str, Any]]) -> Table:
+    seen = [name for name in OUTCOMES if any(line[f"outcome_{name}"] for line in lines)]
+    keys = ("started", "compared", "succeeded", *(f"outcome_{name}" for name in seen))
+    words = (name.replace("_", " ").capitalize() for name in seen)
+    return Table(
+        title="Outcomes",
+        headers=(*_LEAD, "Started", "Compared", "Succeeded", *words),
+        rows=tuple((*_names(line), *(number(line[key]) for key in keys)) for line in lines),
+        note="Number of trials. Compared: completed comparisons, so without faults around the trial.",
+    )
+
+
+def _names(line: Mapping[str, Any]) -> tuple[str, str]:
+    return str(line["suite"]), str(line["arm"])
+
+
+def _cell(line: Mapping[str, Any], name: str, digits: int | None) -> str:
+    return _known(number(line[f"{name}_median"], digits), line[f"{name}_known"], line["compared"])
+
+
+def _known(text: str, known: int, of: int) -> str:
+    """The text, with how many values were known where that is not all."""
+    return text if known == of or text == UNKNOWN else f"{text} ({known} of {of} known)"
+
+
+def _sizes(line: Mapping[str, Any]) -> tuple[str, ...]:
+    kept, total = line["facts_kept"], line["facts_total"]
+    facts = UNKNOWN if kept is None else f"{number(kept)} of {number(total)}"
+    return (
+        *_names(line),
+        *(_cell(line, measure.name, 0) for measure in (CHARS, BYTES, ESTIMATE)),
+        line["est_encoding"] or UNKNOWN,
+        _cell(line, USAGE.name, 0),
+        _known(facts, line["facts_known"], line["compared"]),
+    )
+
+
+def _stage(line: Mapping[str, Any], stage: str) -> str:
+    middle, peak = line[f"stage_{stage}_median_ms"], line[f"stage_{stage}_max_ms"]
+    if middle is None:
+        return UNKNOWN
+    return _known(f"{number(middle, None)} / {number(peak, None)}", line[f"stage_{stage}_known"], line["compared"])
+
+
+def _comparison(suite: str, first: str, pairs: Sequence[Pair]) -> Table:
+    lines = [
+        ("Pairs", *(number(pair.blocks) for pair in pairs)),
+        ("Blocks left out", *(_excluded(pair) for pair in pairs)),
+        ("Both succeeded", *(number(pair.both) for pair in pairs)),
+        ("Only the first arm", *(number(pair.only_first) for pair in pairs)),
+        ("Only the other arm", *(number(pair.only_second) for pair in pairs)),
+        ("Neither", *(number(pair.neither) for pair in pairs)),
+    ]
+    for index, difference in enumerate(pairs[0].differences):
+        same = [pair.differences[index] for pair in pairs]
+        if any(each.n for each in same) or difference.measure in MEASURES:
+            lines.append((_label(difference.measure), *(_difference(each) for each in same)))
+    lines.append(("Interval", *(pair.interval for pair in pairs)))
+    return Table(
+        title=f"{suite}: against {first}",
+        headers=("Other arm minus first arm", *(pair.second for pair in pairs)),
+        rows=tuple(lines),
+        text_columns=1,
+        note="Median of the paired differences [smallest to largest]; positive: the other arm needs more.",
+    )
+
+
+def _label(measure: Measure) -> str:
+    # Sizes carry their unit in their name.
+    return f"{measure.label}, {measure.unit}" if measure.unit in ("s", "ms") else measure.label
+
+
+def _excluded(pair: Pair) -> str:
+    if not pair.excluded:
+        return "0"
+    reasons = ", ".join(f"{times} x {reason}" for reason, times in pair.excluded)
+    return f"{sum(times for _, times in pair.excluded)} ({reasons})"
+
+
+def _difference(difference: Difference) -> str:
+    if difference.median is None:
+        return UNKNOWN
+    digits = difference.measure.digits
+    middle, low, high = (signed(value, digits) for value in (difference.median, difference.minimum, difference.maximum))
+    return _known(f"{middle} [{low} to {high}]", difference.n, difference.n + difference.unknown)

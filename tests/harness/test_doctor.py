@@ -1,0 +1,97 @@
+"""The doctor names what is missing with the one command that brings it."""
+
+from pathlib import Path
+
+import pytest
+
+from harness import doctor
+from harness.config import Settings, Surroundings
+from harness.doctor import Check, examine
+from harness.errors import ChromeNotFound
+from harness.targets.chrome import Found
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # Set first, so that what the code under test sets is undone.
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "unset")
+    monkeypatch.setattr(doctor, "version", lambda package: {"playwright": "1.2", "websockets": "3.4"}[package])
+    monkeypatch.setattr(
+        doctor, "surroundings", lambda: Surroundings(search_path="", home=tmp_path, playwright_browsers=tmp_path)
+    )
+    monkeypatch.setattr("sys.platform", "linux")
+
+
+def test_all_that_the_default_run_needs_is_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = Found(path=Path("/chrome"), version="156.0", source="installed")
+    monkeypatch.setattr(doctor, "find_chrome", lambda settings: found)
+    monkeypatch.setattr(doctor, "runs_without_sandbox", lambda: True)
+
+    assert examine(Settings(cache_dir=tmp_path)) == [
+        Check(
+            name="chrome",
+            ok=True,
+            version="156.0",
+            detail='"/chrome", installed; runs with --no-sandbox (root)',
+            required=True,
+        ),
+        Check(
+            name="driver current", ok=True, version="playwright 1.2, websockets 3.4", detail="built in", required=True
+        ),
+        Check(
+            name="driver agent-browser",
+            ok=False,
+            version=None,
+            detail="not set up",
+            remedy="axtrial setup --driver agent-browser",
+        ),
+        Check(
+            name="container engine",
+            ok=False,
+            version=None,
+            detail="neither of podman, docker is in PATH",
+            remedy="apt-get install -y --no-install-recommends podman runc",
+        ),
+        Check(name="model route scripted", ok=True, version=None, detail="built in", required=True),
+        Check(
+            name="encodings",
+            ok=True,
+            version="o200k_base",
+            detail=f'"{tmp_path}/tiktoken/fb374d419588a4632f3f557e76b4b70aebbca790"',
+        ),
+    ]
+
+
+def test_missing_chrome_and_unusable_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def missing(settings: Settings) -> Found:
+        raise ChromeNotFound("no Chrome")
+
+    monkeypatch.setattr(doctor, "find_chrome", missing)
+    file = tmp_path / "file"
+    file.write_text("")
+
+    checks = {check.name: check for check in examine(Settings(cache_dir=file))}
+
+    assert [checks["chrome"], checks["encodings"]] == [
+        Check(name="chrome", ok=False, version=None, detail="no Chrome", remedy="axtrial setup", required=True),
+        Check(
+            name="encodings",
+            ok=False,
+            version=None,
+            detail=f'the cache folder "{file}/tiktoken" cannot be used for the token encoding: Not a directory',
+            remedy="make setup",
+        ),
+    ]
+
+
+def test_wrong_setting_is_told(tmp_path: Path) -> None:
+    checks = examine(Settings(chrome=tmp_path / "none", cache_dir=tmp_path))
+
+    assert checks[0] == Check(
+        name="chrome",
+        ok=False,
+        version=None,
+        detail=f'the setting chrome is not a Chrome that runs: "{tmp_path}/none" is not a file',
+        remedy="unset AXTRIAL_CHROME, or let it name a Chrome",
+        required=True,
+    )
