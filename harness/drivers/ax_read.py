@@ -1,8 +1,13 @@
-"""The full accessibility tree of one tab over CDP, child frames of the same and of other processes joined in place."""
+"""The full accessibility tree of one tab over CDP, child frames of the same and of other processes joined in place.
+
+Frames of other processes are attached to when they are first read, and not automatically: two clients that attach
+automatically, as Playwright does too, now and then leave a nested frame waiting for its debugger for ever.
+"""
 
 import asyncio
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json
 from observe import limits
@@ -18,48 +23,39 @@ FRAME_TIMEOUT_S = 10.0
 _IFRAMES_ONLY = [{"type": "iframe"}]
 
 
+class _Process(NamedTuple):
+    """Where the documents of one target are spoken to."""
+
+    target_id: str
+    cdp: CdpConnection
+    session: str | None
+
+    async def send(self, method: str, params: Json | None = None, timeout_s: float = FRAME_TIMEOUT_S) -> Json:
+        return await self.cdp.send(method, params, session=self.session, timeout_s=timeout_s)
+
+
+@dataclass(slots=True)
+class _Remote:
+    """Frames in other processes, by the target that holds them; `left` counts down the frames that may be read."""
+
+    below: dict[str, list[str]]
+    left: int = field(default=limits.MAX_FRAMES)
+
+
 class AxReader:
-    """Reads the tree of one tab. Keeps the sessions of its frames in other processes, at any depth."""
+    """Reads the tree of one tab. `browser` is a connection to the whole browser, for frames of other processes."""
 
-    def __init__(self, cdp: CdpConnection) -> None:
-        self._cdp = cdp
-        self._sessions: dict[str, str] = {}  # frame id -> session
-        self._parents: dict[str, str | None] = {}  # session -> session that it was attached from
-        self._attaching: set[asyncio.Task[None]] = set()
-        cdp.on("Target.attachedToTarget", self._on_attached)
-        cdp.on("Target.detachedFromTarget", self._on_detached)
-
-    async def start(self) -> None:
-        """Ask for a session of each frame in another process, those that come later included."""
-        await self._attach_below(None)
-
-    async def _attach_below(self, session: str | None) -> None:
-        parameters = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True, "filter": _IFRAMES_ONLY}
-        await self._cdp.send("Target.setAutoAttach", parameters, session=session)
-
-    def _on_attached(self, params: Json, parent: str | None) -> None:
-        session = params["sessionId"]
-        self._sessions[params["targetInfo"]["targetId"]] = session
-        self._parents[session] = parent
-        task = asyncio.create_task(self._attach_quietly(session))
-        self._attaching.add(task)
-        task.add_done_callback(self._attaching.discard)
-
-    async def _attach_quietly(self, session: str) -> None:
-        # A frame that went away again has no session; its content will be marked as not read.
-        with suppress(CdpClosed, CdpError, CdpTimeout):
-            await self._attach_below(session)
-
-    def _on_detached(self, params: Json, _parent: str | None) -> None:
-        gone = params["sessionId"]
-        self._parents.pop(gone, None)
-        self._sessions = {frame: session for frame, session in self._sessions.items() if session != gone}
+    def __init__(self, cdp: CdpConnection, browser: CdpConnection, target_id: str) -> None:
+        self._top = _Process(target_id, cdp, None)
+        self._browser = browser
+        self._sessions: dict[str, str] = {}  # frame's target id -> session
 
     async def stop(self) -> None:
-        """End what is still attaching."""
-        for task in tuple(self._attaching):
-            task.cancel()
-        await asyncio.gather(*self._attaching, return_exceptions=True)
+        """Detach from the frames of other processes."""
+        sessions, self._sessions = self._sessions, {}
+        for session in sessions.values():
+            with suppress(CdpClosed, CdpError, CdpTimeout):  # the frame or the browser may be gone
+                await self._browser.send("Target.detachFromTarget", {"sessionId": session})
 
     async def read(self) -> AxText:
         """The snapshot of the whole page.
@@ -68,50 +64,65 @@ class AxReader:
             CdpError: the main document went away meanwhile.
             CdpTimeout: no answer within AX_TIMEOUT_S.
         """
-        await asyncio.gather(*self._attaching, return_exceptions=True)
-        nodes = read_tree(await self._read_process(None, [limits.MAX_FRAMES], AX_TIMEOUT_S))
+        top, tree, targets = await asyncio.gather(
+            self._top.send("Accessibility.getFullAXTree", timeout_s=AX_TIMEOUT_S),
+            self._top.send("Page.getFrameTree", timeout_s=AX_TIMEOUT_S),
+            self._browser.send("Target.getTargets", {"filter": _IFRAMES_ONLY}),
+        )
+        remote = _Remote(below=_by_parent(targets["targetInfos"]))
+        nodes = read_tree(await self._joined(self._top, top, tree, remote))
         return AxText(source="tree", text=write_native(nodes), nodes=nodes)
 
-    async def _read_process(self, session: str | None, left: list[int], timeout_s: float) -> AxFrame:
-        """The frames that one session can see. `left` counts down the frames that may still be read."""
-        top, tree = await asyncio.gather(
-            self._cdp.send("Accessibility.getFullAXTree", session=session, timeout_s=timeout_s),
-            self._cdp.send("Page.getFrameTree", session=session, timeout_s=timeout_s),
-        )
+    async def _joined(self, process: _Process, top: Json, tree: Json, remote: _Remote) -> AxFrame:
+        """The frames that one process holds and those below them. All its documents share one map of owners, as
+        Chrome counts nodes by process."""
         local = _frames_below(tree["frameTree"])
-        remote = [frame for frame, own in self._sessions.items() if self._parents.get(own) == session]
-        wanted = (local + [frame for frame in remote if frame not in local])[: max(left[0], 0)]
-        left[0] -= len(wanted)
+        wanted = (local + remote.below.get(process.target_id, []))[: max(remote.left, 0)]
+        remote.left -= len(wanted)
         children: dict[int, AxFrame | None] = {}
-        read = await asyncio.gather(*(self._read_frame(frame, session, children, left) for frame in wanted))
+        read = await asyncio.gather(*(self._read_frame(frame, process, children, remote) for frame in wanted))
         children.update({owner: frame for owner, frame in read if owner is not None})
         return AxFrame(nodes=top["nodes"], children=children)
 
     async def _read_frame(
-        self, frame: str, session: str | None, siblings: dict[int, AxFrame | None], left: list[int]
+        self, frame: str, process: _Process, siblings: dict[int, AxFrame | None], remote: _Remote
     ) -> tuple[int | None, AxFrame | None]:
         """The element that holds a frame, and what is in it; None where either could not be read."""
         owner: int | None = None
         try:
-            answer = await self._cdp.send(
-                "DOM.getFrameOwner", {"frameId": frame}, session=session, timeout_s=FRAME_TIMEOUT_S
-            )
-            owner = answer["backendNodeId"]
-            if (own := self._sessions.get(frame)) is not None:
-                return owner, await self._read_process(own, left, FRAME_TIMEOUT_S)
-            inside: Any = await self._cdp.send(
-                "Accessibility.getFullAXTree", {"frameId": frame}, session=session, timeout_s=FRAME_TIMEOUT_S
-            )
+            owner = (await process.send("DOM.getFrameOwner", {"frameId": frame}))["backendNodeId"]
+            if frame in remote.below.get(process.target_id, ()):
+                own = await self._attached(frame)
+                inside, tree = await asyncio.gather(
+                    own.send("Accessibility.getFullAXTree"), own.send("Page.getFrameTree")
+                )
+                return owner, await self._joined(own, inside, tree, remote)
+            inside = await process.send("Accessibility.getFullAXTree", {"frameId": frame})
             return owner, AxFrame(nodes=inside["nodes"], children=siblings)
         except (CdpError, CdpTimeout):
+            self._sessions.pop(frame, None)
             return owner, None
+
+    async def _attached(self, frame: str) -> _Process:
+        if frame not in self._sessions:
+            answer = await self._browser.send("Target.attachToTarget", {"targetId": frame, "flatten": True})
+            self._sessions[frame] = answer["sessionId"]
+        return _Process(frame, self._browser, self._sessions[frame])
+
+
+def _by_parent(targets: list[Json]) -> dict[str, list[str]]:
+    below: dict[str, list[str]] = {}
+    for target in targets:
+        if (parent := target.get("parentId")) is not None:
+            below.setdefault(parent, []).append(target["targetId"])
+    return below
 
 
 def _frames_below(tree: Json) -> list[str]:
+    """Ids of the child frames in the same process, in document order level by level."""
     found: list[str] = []
-    waiting = list(tree.get("childFrames", ()))
-    while waiting:
-        child = waiting.pop(0)
-        found.append(child["frame"]["id"])
-        waiting.extend(child.get("childFrames", ()))
+    level = list(tree.get("childFrames", ()))
+    while level:
+        found.extend(child["frame"]["id"] for child in level)
+        level = [below for child in level for below in child.get("childFrames", ())]
     return found

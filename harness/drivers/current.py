@@ -11,7 +11,7 @@ from importlib.metadata import version
 from playwright.async_api import Browser, BrowserContext, Page, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
-from harness.drivers.cdp import CdpClosed, open_cdp
+from harness.drivers.cdp import CdpClosed, CdpConnection, open_cdp
 from harness.drivers.current_page import CurrentPage
 from harness.errors import DriverError
 from harness.targets.base import Endpoint
@@ -23,8 +23,9 @@ ATTACH_TIMEOUT_MS = 20_000
 class CurrentDriver:
     """Attached to one browser. Pages that this driver opened its own websocket to are closed with it."""
 
-    def __init__(self, browser: Browser, endpoint: Endpoint, stack: AsyncExitStack) -> None:
+    def __init__(self, browser: Browser, cdp: CdpConnection, endpoint: Endpoint, stack: AsyncExitStack) -> None:
         self._browser = browser
+        self._cdp = cdp
         self._endpoint = endpoint
         self._stack = stack
 
@@ -78,7 +79,7 @@ class CurrentDriver:
             cdp = await self._stack.enter_async_context(open_cdp(address))
         except (PlaywrightError, CdpClosed) as error:
             raise DriverError("The tab could not be attached to.") from error
-        opened = CurrentPage(page, cdp, target_id)
+        opened = CurrentPage(page, cdp, self._cdp, target_id)
         self._stack.push_async_callback(opened.stop)
         await opened.start()
         return opened
@@ -106,9 +107,16 @@ class CurrentHost:
             raise DriverError("Chrome does not answer on its debugging port.") from error
         try:
             async with AsyncExitStack() as stack:
-                yield CurrentDriver(browser, endpoint, stack)
+                yield CurrentDriver(browser, await _whole_browser(stack, endpoint), endpoint, stack)
         finally:
             await asyncio.shield(_disconnect(browser))
+
+
+async def _whole_browser(stack: AsyncExitStack, endpoint: Endpoint) -> CdpConnection:
+    try:
+        return await stack.enter_async_context(open_cdp(endpoint.browser_ws))
+    except CdpClosed as error:
+        raise DriverError("Chrome does not answer on its debugging port.") from error
 
 
 async def _close_quietly(context: BrowserContext) -> None:

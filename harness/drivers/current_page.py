@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from observe.errors import (
     DocumentReplaced,
     DriverGone,
     LoadFailed,
+    MalformedRead,
     NotEditable,
     PageGone,
     TimedOut,
@@ -42,12 +43,12 @@ _OPEN = "A native {kind} dialog is open; answer it with the tool dialog."
 class CurrentPage:
     """One tab. `start` and `stop` belong to the driver that opened it."""
 
-    def __init__(self, page: Page, cdp: CdpConnection, target_id: str) -> None:
+    def __init__(self, page: Page, cdp: CdpConnection, browser: CdpConnection, target_id: str) -> None:
         self.target_id = target_id
         self._page = page
         self._cdp = cdp
         self._script = PageScript(cdp, target_id)
-        self._ax = AxReader(cdp)
+        self._ax = AxReader(cdp, browser, target_id)
         self._settler = Settler(cdp, self._script, target_id)
         self._waiting: PlaywrightDialog | None = None
         self._opened = asyncio.Event()
@@ -62,7 +63,6 @@ class CurrentPage:
             await self._cdp.send("Page.enable")
             await self._cdp.send("Runtime.enable")
             await self._cdp.send("Inspector.enable")
-            await self._ax.start()
 
     async def stop(self) -> None:
         """End what still runs for this tab; a dialog that nobody answered goes with it."""
@@ -105,21 +105,22 @@ class CurrentPage:
             LoadFailed: Chrome could not load it.
             TimedOut: it did not finish within NAVIGATION_TIMEOUT_MS.
         """
-        await self._input(self._page.goto(url, wait_until="load", timeout=NAVIGATION_TIMEOUT_MS), replaces=True)
+        timeout_ms = NAVIGATION_TIMEOUT_MS
+        await self._input(lambda: self._page.goto(url, wait_until="load", timeout=timeout_ms), loads=True)
 
     async def click(self, target: RefTarget) -> None:
         async with self._translated():
             point = check(await self._script.call("click", target.stamp.nonce, target.n))
-        await self._input(self._page.mouse.click(point["x"], point["y"]))
+        await self._input(lambda: self._page.mouse.click(point["x"], point["y"]))
 
     async def type(self, target: RefTarget, text: str) -> str | None:
         async with self._translated():
             ready = check(await self._script.call("type", target.stamp.nonce, target.n, text))
         if not ready["typed"]:
             if text:
-                await self._input(self._page.keyboard.insert_text(text))
+                await self._input(lambda: self._page.keyboard.insert_text(text))
             elif not ready["empty"]:
-                await self._input(self._page.keyboard.press("Delete"))
+                await self._input(lambda: self._page.keyboard.press("Delete"))
         return await self._value_now(target)
 
     async def _value_now(self, target: RefTarget) -> str | None:
@@ -140,13 +141,15 @@ class CurrentPage:
         mark = secrets.token_hex(16)
         nonce, number = (target.stamp.nonce, target.n) if target is not None else (None, None)
         async with self._translated():
+            await self._script.document_nonce()
             answer = await self._script.call("upload", nonce, number, mark)
         if target is not None and answer["status"] == "no_file_field":
             await self._upload_by_chooser(target, path)
             return
         check(answer)
         try:
-            await self._input(self._page.locator(f"[{MARK_ATTRIBUTE}='{mark}']").set_input_files(path))
+            field = self._page.locator(f"[{MARK_ATTRIBUTE}='{mark}']")
+            await self._input(lambda: field.set_input_files(path))
         finally:
             async with self._translated(sent=True):
                 await self._script.call("unmark")
@@ -156,15 +159,17 @@ class CurrentPage:
         try:
             async with self._page.expect_file_chooser(timeout=FILE_CHOOSER_TIMEOUT_MS) as chooser:
                 await self.click(target)
-            await self._input((await chooser.value).set_files(path))
+            opened = await chooser.value
+            await self._input(lambda: opened.set_files(path))
         except PlaywrightTimeout as error:
             raise NotEditable("The element opens no file chooser.", input_sent=True) from error
 
     async def press_key(self, key: str) -> None:
-        await self._input(self._page.keyboard.press(key))
+        await self._input(lambda: self._page.keyboard.press(key))
 
     async def scroll(self, delta_y: int) -> int:
         async with self._translated():
+            await self._script.document_nonce()
             moved = await self._script.call("scroll", delta_y)
         return int(moved["moved"])
 
@@ -240,18 +245,20 @@ class CurrentPage:
         task.add_done_callback(self._running.discard)
         return task
 
-    async def _input(self, work: Awaitable[Any], *, replaces: bool = False) -> None:
+    async def _input(self, send: Callable[[], Awaitable[Any]], *, loads: bool = False) -> None:
         """Send input; return when it was taken, or when it opened a dialog, behind which Chrome still holds it."""
         self._refuse_dialog()
-        task = self._run(work)
+        if self._cdp.closed.is_set():
+            raise self._gone(None)
+        task = self._run(send())
         opened = asyncio.create_task(self._opened.wait())
         try:
-            bound = INPUT_TIMEOUT_S + (NAVIGATION_TIMEOUT_MS / 1000 if replaces else 0)
+            bound = INPUT_TIMEOUT_S + (NAVIGATION_TIMEOUT_MS / 1000 if loads else 0)
             await asyncio.wait({task, opened}, timeout=bound, return_when=asyncio.FIRST_COMPLETED)
         finally:
             opened.cancel()
         if task.done():
-            async with self._translated(sent=True):
+            async with self._translated(sent=True, loads=loads):
                 task.result()
         elif self._waiting is None:
             task.cancel()
@@ -263,8 +270,8 @@ class CurrentPage:
         self._cdp.fail_pending(PageGone("The page crashed."))
 
     @asynccontextmanager
-    async def _translated(self, *, sent: bool | None = None) -> AsyncIterator[None]:
-        """Foreign errors as refusals; `sent` says whether input may have reached the page."""
+    async def _translated(self, *, sent: bool | None = None, loads: bool = False) -> AsyncIterator[None]:
+        """Foreign errors as refusals; `sent`: input may have reached the page; `loads`: an address was to be loaded."""
         try:
             self._refuse_dialog()
             yield
@@ -279,7 +286,9 @@ class CurrentPage:
         except PlaywrightError as error:
             if self._page.is_closed() or self._cdp.closed.is_set():
                 raise self._gone(sent) from error
-            raise LoadFailed(_load_failure(error.message), input_sent=sent) from error
+            if loads:
+                raise LoadFailed(_load_failure(error.message), input_sent=sent) from error
+            raise MalformedRead("the browser refused the input") from error
 
     def _gone(self, sent: bool | None) -> PageGone | DriverGone:
         browser = self._page.context.browser

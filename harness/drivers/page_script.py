@@ -7,7 +7,7 @@ document, not even one of another process that counts its contexts anew.
 from importlib.resources import files
 from typing import Any
 
-from harness.drivers.cdp import CdpConnection, CdpError, Json
+from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, Json
 from observe.dom import decode_nonce, page_script
 from observe.errors import DocumentReplaced, MalformedRead
 
@@ -60,9 +60,12 @@ class PageScript:
         """The result of one script function, as plain JSON data.
 
         Raises:
+            CdpClosed: the tab is gone.
             DocumentReplaced: the document of the last nonce is gone.
             MalformedRead: the function failed inside the page.
         """
+        if self._cdp.closed.is_set():
+            raise CdpClosed(name)
         if self._object is None:
             raise DocumentReplaced(REPLACED)
         try:

@@ -1,0 +1,204 @@
+"""What every driver's page says of itself."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from formatters.render import render
+from observe.errors import DocumentReplaced, LoadFailed, PageGone
+from observe.model import ActionRef, AxText, ElementState, Observation, PageText, ReadCost, Stamp
+
+if TYPE_CHECKING:
+    from tests.conformance.conftest import Stage
+
+SHOP_RENDERING = """\
+URL: {url}
+Title: Shop
+
+Action refs (11 of 11):
+e{tag}_1 textbox "Note" [value="old", required]
+e{tag}_2 textbox "Code" [value="A1", readonly]
+e{tag}_3 textbox "Locked" [value="B2", disabled]
+e{tag}_4 textbox "Secret"
+e{tag}_5 textbox "Long" [value="{cut}", value-truncated]
+e{tag}_6 combobox "Size" [value="Large"]
+e{tag}_7 checkbox "Gift" [checked=false]
+e{tag}_8 button "Save"
+e{tag}_9 button "Pay" [disabled]
+e{tag}_10 link "Next"
+e{tag}_11 input "Receipt"
+
+AX text <<{tag}
+- heading "Shop" [level=1]
+- StaticText "Welcome"
+- textbox "Note" [required]: "old"
+- textbox "Code": "A1"
+- textbox "Locked" [disabled]: "B2"
+- textbox "Secret": "••••"
+- textbox "Long": "{long}"
+- combobox "Size" [expanded=false]: "Large"
+  - MenuListPopup
+    - option "Small"
+    - option "Large" [selected]
+- checkbox "Gift" [checked=false]
+- button "Save"
+- button "Pay" [disabled]
+- link "Next"
+- button "Receipt": "No file chosen"
+{tag}>>"""
+
+SHOP_TEXT = "Shop\nWelcome\nSmall\nLarge\nSave\nPay\nNext"
+
+SHOP_AX = """\
+- heading "Shop" [level=1]
+- StaticText "Welcome"
+- textbox "Note" [required]: old
+- textbox "Code": A1
+- textbox "Locked" [disabled]: B2
+- textbox "Secret": ••••
+- textbox "Long": {long}
+- combobox "Size" [expanded=false]: Large
+  - MenuListPopup
+    - option "Small"
+    - option "Large" [selected]
+- checkbox "Gift" [checked=false]
+- button "Save"
+- button "Pay" [disabled]
+- link "Next"
+- button "Receipt": No file chosen"""
+
+
+def without_marks(seen: Observation) -> Observation:
+    """What is left of an observation without tag, nonce and times."""
+    refs = tuple(replace(ref, ref=ref.ref.replace(seen.stamp.tag, "")) for ref in seen.refs)
+    cost = ReadCost(ax_ms=None, text_ms=None, dom_ms=0.0, total_ms=0.0)
+    return replace(seen, stamp=Stamp(tag="", nonce=""), refs=refs, cost=cost)
+
+
+async def test_rendering_of_a_page(stage: "Stage") -> None:
+    seen = await stage.observe("shop")
+    assert render(seen, "structured").text == SHOP_RENDERING.format(
+        url=stage.address("shop"), tag=seen.stamp.tag, cut="L" * 256, long="L" * 300
+    )
+
+
+async def test_native_text(stage: "Stage") -> None:
+    seen = await stage.observe("shop")
+    assert seen.ax == AxText(
+        source="tree", text=SHOP_AX.format(long="L" * 300), nodes=seen.ax.nodes if seen.ax is not None else None
+    )
+
+
+async def test_visible_text(stage: "Stage") -> None:
+    await stage.load("shop")
+    seen = await stage.tab.observe("text")
+    assert (seen.ax, seen.page_text) == (None, PageText(text=SHOP_TEXT, chars_total=len(SHOP_TEXT)))
+
+
+async def test_a_password_has_no_value(stage: "Stage") -> None:
+    seen = await stage.observe("shop")
+    ref = f"e{seen.stamp.tag}_4"
+    assert stage.named(seen, "Secret") == ActionRef(ref=ref, role="textbox", name="Secret", state=ElementState())
+
+
+async def test_a_long_value_is_truncated(stage: "Stage") -> None:
+    seen = await stage.observe("shop")
+    assert stage.named(seen, "Long").state == ElementState(value="L" * 256, value_truncated=True)
+
+
+async def test_two_observations_of_an_unchanged_page_agree(stage: "Stage") -> None:
+    first = await stage.observe("shop")
+    second = await stage.tab.observe("ax")
+    assert without_marks(first) == without_marks(second)
+    assert first.stamp.tag != second.stamp.tag
+
+
+async def test_the_first_250_of_300(stage: "Stage") -> None:
+    seen = await stage.observe("many")
+    assert seen.refs_total == 300
+    assert [(ref.ref, ref.name) for ref in seen.refs] == [
+        (f"e{seen.stamp.tag}_{number}", f"Button {number}") for number in range(1, 251)
+    ]
+    assert "Action refs (250 of 300):" in render(seen, "structured").text.splitlines()
+
+
+async def test_a_change_of_the_address_alone_keeps_the_document(stage: "Stage") -> None:
+    before = await stage.observe("shop")
+    await stage.mutate("change the address")
+    await stage.click(stage.named(before, "Save"))
+    assert await stage.read("saved") == "yes"
+    after = await stage.tab.observe("ax")
+    assert (after.document, after.url) == (before.document, stage.address("shop#there"))
+
+
+async def test_a_link_is_followed_and_settled(stage: "Stage") -> None:
+    before = await stage.observe("shop")
+    await stage.click(stage.named(before, "Next"))
+    after = await stage.tab.observe("text")
+    assert (after.url, after.title, after.page_text) == (
+        stage.address("next"),
+        "Next",
+        PageText(text="The next page", chars_total=13),
+    )
+    assert after.document != before.document
+
+
+async def test_a_reload_between_the_reads(stage: "Stage", monkeypatch: pytest.MonkeyPatch) -> None:
+    before = await stage.observe("shop")
+    read_ax = stage.page.read_ax
+
+    async def read_and_reload() -> AxText:
+        read = await read_ax()
+        await stage.reload()
+        return read
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stage.page, "read_ax", read_and_reload)
+        with pytest.raises(DocumentReplaced, match=r"^The page was replaced by another document; observe again\.$"):
+            await stage.tab.observe("ax")
+    with pytest.raises(DocumentReplaced):
+        await stage.tab.target(stage.named(before, "Save").ref)
+    after = await stage.tab.observe("ax")
+    await stage.click(stage.named(after, "Save"))
+    assert await stage.read("saved") == "yes"
+
+
+async def test_a_reload_after_the_last_read(stage: "Stage", monkeypatch: pytest.MonkeyPatch) -> None:
+    await stage.load("shop")
+    read_dom = stage.page.read_dom
+    stamps: list[Stamp] = []
+
+    async def read_and_reload(stamp: Stamp) -> object:
+        read = await read_dom(stamp)
+        stamps.append(stamp)
+        await stage.reload()
+        return read
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stage.page, "read_dom", read_and_reload)
+        with pytest.raises(DocumentReplaced):
+            await stage.tab.observe("ax")
+    seen = await stage.tab.observe("ax")
+    assert seen.stamp != stamps[0]
+
+
+async def test_an_unknown_address(stage: "Stage") -> None:
+    seen = await stage.observe("shop")
+    with pytest.raises(LoadFailed) as refused:
+        await stage.page.navigate("http://unknown.invalid/")
+    assert refused.value.message == "The page could not be loaded (net::ERR_NAME_NOT_RESOLVED)."
+    with pytest.raises(DocumentReplaced):
+        await stage.tab.target(stage.named(seen, "Save").ref)
+    assert (await stage.observe("next")).title == "Next"
+
+
+async def test_a_closed_tab_leaves_the_other_usable(stage: "Stage") -> None:
+    other = await stage.another()
+    await stage.observe("shop")
+    seen = await other.observe("shop")
+    await stage.page.close()
+    with pytest.raises(PageGone):
+        await stage.tab.observe("ax")
+    await other.click(other.named(seen, "Save"))
+    assert await other.read("saved") == "yes"
