@@ -15,7 +15,7 @@ from reports.compare import Pair, compare
 from reports.load import Run
 from reports.metrics import Cell, flat_names, flatten, stage_names, summary
 from reports.text import markdown, one_line
-from reports.views import Table, comparison_tables, failure_table, records, target_views
+from reports.views import Table, comparison_tables, failure_table, overview, records, target_views
 
 _NAMES = 2
 """Text columns of a table whose text is names only: suite and arm."""
@@ -24,10 +24,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def terminal(run: Run) -> list[RenderableType]:
-    """What the terminal shows after a run: the tables of each target, and the trials that did not succeed."""
+    """What the terminal shows after a run: one table a target, and the trials that did not succeed."""
     shown: list[RenderableType] = []
-    for view in target_views(run):
-        shown.extend(_rich(table, f"{table.title} (target {view.target})") for table in view.tables)
+    shown.extend(_rich(table, table.title) for table in overview(run))
     failed = failure_table(run.rows)
     if failed.rows:
         shown.append(_rich(failed, failed.title))

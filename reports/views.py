@@ -72,6 +72,38 @@ def target_views(run: Run) -> tuple[TargetView, ...]:
     )
 
 
+def overview(run: Run) -> tuple[Table, ...]:
+    """One table a target, narrow enough for a terminal of 80 columns; the report has the rest."""
+    return tuple(
+        Table(
+            title=f"Target {target}",
+            headers=(*_LEAD, "ok", "chars", "~tokens", "facts", "wall", "read", "dom"),
+            rows=tuple(_overview_row(line) for line in records(table)),
+            note="Medians of completed trials. chars, ~tokens: all observations of a trial; ~tokens is an estimate. "
+            "wall: seconds of a trial; read, dom: ms of one observation's AX or text read, and of its action refs.",
+        )
+        for target, table in summary(run.rows, run.manifest.arms).items()
+    )
+
+
+def _overview_row(line: Mapping[str, Any]) -> tuple[str, ...]:
+    read = line["stage_ax_median_ms"] if line["stage_ax_median_ms"] is not None else line["stage_text_median_ms"]
+    kept = line["facts_kept"]
+    return (
+        *_names(line),
+        f"{line['succeeded']}/{line['started']}",
+        *(number(_whole(line[f"{measure.name}_median"])) for measure in (CHARS, ESTIMATE)),
+        UNKNOWN if kept is None else f"{kept}/{line['facts_total']}",
+        number(line[f"{WALL.name}_median"], 2),
+        number(read, None),
+        number(line["stage_dom_median_ms"], None),
+    )
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
+
+
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """The lines of a summary as mappings, with None in place of NA."""
     return [_plain(line) for line in table.to_dict("records")]

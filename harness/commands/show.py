@@ -14,8 +14,11 @@ from harness.doctor import Check
 from harness.trial.tasks import Task
 from reports.row import Row
 
+PIPED_WIDTH = 120
+"""Columns of a table that is not shown on a terminal."""
+
 err = Console(stderr=True, highlight=False)
-out = Console(highlight=False)
+out = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
 def print_text(text: str) -> None:
@@ -61,7 +64,7 @@ class TrialProgress:
         if self._live:
             self._progress.update(self._task, advance=1, last=said)
         else:
-            err.print(f"{self._done}/{self._total} {said}", markup=False)
+            err.print(f"{self._done}/{self._total} {said}", markup=False, soft_wrap=True)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from reports.load import load_run
 from reports.row import Row
 
 HOSTILE = "</pre></td><script>alert(1)</script><img src=x onerror=a> ]]> --> {{ 7*7 }} \u202e\u2066\x00 &lt;"
-SECTIONS = ["failures", "target-1", "pairs", "plots", "deviations", "limits", "tasks", "trials"]
+SECTIONS = ["failures", "target-1", "plots", "pairs", "deviations", "limits", "tasks", "trials"]
 
 
 class _Page(HTMLParser):
