@@ -10,6 +10,7 @@ If any node line holds a value, the text is kept as it is: values are written ra
 from dataclasses import dataclass
 
 from formatters import native
+from formatters.native import LAST_REF, ONLY_OR_FIRST_REF
 
 SCAFFOLDS = frozenset({"generic", "paragraph", "LabelText"})
 """Roles that, bare, tell a reader nothing but that there is a box."""
@@ -18,8 +19,13 @@ _REF = "ref=e"
 _HEADING = 'heading "'
 _TEXT = 'StaticText "'
 
-_HINTED = "-"
-"""Stands for the head of a kept node with a remainder: it has children, but none of them is an echo."""
+_NEVER = "-"
+"""Equal to no head and no indent."""
+
+_HINTED = " "
+"""Stands for the head of a kept node that is no echo and has none."""
+
+_rows = native.reader(SCAFFOLDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +37,11 @@ class Compacted:
     rules: dict[str, int]
 
 
-_Group = tuple[str, str, str]
-"""Siblings: their indent, what they are written behind, and the content that would be an echo among them."""
+_Group = tuple[str, str]
+"""Siblings: what they are written behind, and the head that would be an echo among them."""
 
-_ROOT: _Group = ("", "- ", "")
-"""Where a text begins, and begins anew behind an unknown line."""
+_START: tuple[_Group, int, str, str] = (("- ", _NEVER), 0, _NEVER, "")
+"""Group, depth, indent and `own` (see `compact`) before the first line, and again behind an unknown line."""
 
 
 def rule_counts(refs: int = 0, scaffolds: int = 0, heading_echo: int = 0) -> dict[str, int]:
@@ -48,86 +54,90 @@ def verbatim(text: str) -> Compacted:
     return Compacted(text=text, verbatim=True, rules=rule_counts())
 
 
-def compact(text: str) -> Compacted:
+# The hot loop: one more call a line costs a tenth of the whole, so what happens to a node is written out in it.
+def compact(text: str) -> Compacted:  # noqa: C901, PLR0915
     """Apply the rules to native text in one pass, linear in its length; with a value on any node line, keep it all.
 
-    `last`, `prefix` and `echo` are the group of the last node, `outer` those of its ancestors. `own` is what the last
-    node is to a child: empty where it was not kept, `_HINTED`, or its head.
+    `groups` has, by indent, the group that a node would join there; `own` is what the last node is to a child: empty
+    where it was not kept, `_HINTED`, or its head. An echo is put back where a child follows, as it is no leaf then.
     """
-    outer: list[_Group] = []
-    last, prefix, echo = _ROOT
-    own = ""
+    (prefix, echo), depth, last, own = _START
+    groups = [_START[0]]
     lines: list[str] = []
-    echoes: list[int] = []
-    refs = scaffolds = 0
-    for indent, head, ref, tail in native.rows(text):
-        if not head:
-            outer.clear()
-            last, prefix, echo = _ROOT
-            own = ""
+    refs = scaffolds = echoes = 0
+    for indent, head, ref, tail in _rows(text):
+        if not indent:
             lines.append(tail)
+            (prefix, echo), depth, last, own = _START
             continue
         if indent != last:
-            if echoes and own and indent > last and echoes[-1] == len(lines) - 1:
-                echoes.pop()  # the last node has a child, so it is no leaf
-            prefix, echo = _moved(outer, (last, prefix, echo), indent, own)
-            last = indent
-        refs += ref != ""
+            before, depth, last = depth, len(indent), indent
+            if depth > before:
+                if own == echo:
+                    lines.append(prefix + own)
+                    echoes -= 1
+                if own:
+                    prefix = "  " + prefix
+                echo = _TEXT + own[9 : own.rindex('"') + 1] if own[:9] == _HEADING else _NEVER
+                if depth - before == 2 and depth < len(groups):
+                    groups[depth] = groups[depth - 1] = prefix, echo
+                else:
+                    groups[before + 1 :] = [(prefix, echo)] * (depth - before)
+            else:
+                prefix, echo = groups[depth]
+        if ref:
+            refs += 1
+            if ref == LAST_REF:
+                head = head[:-1] + "]"
+        own = head
         if tail:
-            content = _without_refs(ref, tail)
-            if content is None:
+            rest = _without_refs(head, ref, tail)
+            if rest is None:
                 return verbatim(text)
-            tail, plain, removed = content
+            head, tail, own, removed = rest
             refs += removed
-        if tail:
-            lines.append(prefix + head + tail)
-            own = head if plain else _HINTED
-        elif head in SCAFFOLDS:
-            scaffolds += 1
-            own = ""
-        else:
-            if echo and head == echo:
-                echoes.append(len(lines))
+            if tail:
+                lines.append(prefix + head + tail)
+                continue
+        if head == echo:
+            echoes += 1
+        elif head:
             lines.append(prefix + head)
-            own = head
-    remaining = "\n".join(_dropped(lines, echoes))
-    return Compacted(text=remaining, verbatim=False, rules=rule_counts(refs, scaffolds, len(echoes)))
+        else:
+            scaffolds += 1
+    return Compacted(text="\n".join(lines), verbatim=False, rules=rule_counts(refs, scaffolds, echoes))
 
 
-def _moved(outer: list[_Group], group: _Group, indent: str, own: str) -> tuple[str, str]:
-    """Prefix and echo of the group that a node of another indent than the last one belongs to."""
-    if indent > group[0]:
-        outer.append(group)
-        if not own:
-            return group[1], ""
-        return "  " + group[1], _TEXT + own[len(_HEADING) :] if own.startswith(_HEADING) else ""
-    while outer and outer[-1][0] >= indent:
-        group = outer.pop()
-    return group[1], group[2]
-
-
-def _without_refs(ref: str, tail: str) -> tuple[str, bool, int] | None:
-    """A node's tail without native refs, whether it has no remainder, how many refs went. None: it holds a value."""
-    inside, remainder = native.split_tail(ref, tail)
+def _without_refs(head: str, ref: str, tail: str) -> tuple[str, str, str, int] | None:
+    """A node's head and tail without native refs, what it is to a child, how many refs went. None: it holds a value."""
+    if tail[:2] != " [" and tail[0] != ",":
+        return None if native.holds_value(tail) else (head, tail, _HINTED, 0)
+    listed, remainder, removed = tail, tail, 0
+    if ref == ONLY_OR_FIRST_REF and tail[0] == ",":
+        listed = " [" + tail[2:]
+        remainder = tail.partition("]")[2]
+    elif not ref and tail[0] == " " and head[-1:] != "]":
+        listed, remainder, removed = _rewritten(tail)
     if remainder and native.holds_value(remainder):
         return None
-    if not inside or _REF not in inside:
-        return tail, not remainder, 0
+    if not listed:
+        head = "" if head in SCAFFOLDS else head
+        return head, "", head, removed
+    return head, listed, head if not remainder and head[:9] == _HEADING else _HINTED, removed
+
+
+def _rewritten(tail: str) -> tuple[str, str, int]:
+    """A tail that may begin with a bracket list, without the list's refs; its remainder; how many refs went."""
+    inside, remainder = native.split_tail(tail)
+    if _REF not in inside:
+        return tail, remainder, 0
     entries = inside.split(", ")
     others = [entry for entry in entries if not is_ref(entry)]
     removed = len(entries) - len(others)
-    attributes = ", ".join(others)
-    return (f" [{attributes}]{remainder}" if attributes or not removed else remainder), not remainder, removed
+    kept = ", ".join(others)
+    return f" [{kept}]{remainder}" if kept or not removed else remainder, remainder, removed
 
 
 def is_ref(entry: str) -> bool:
     """Whether an entry of a bracket list is a native ref: `ref=e` and ASCII digits."""
-    digits = entry[len(_REF) :]
-    return entry.startswith(_REF) and digits.isdigit() and digits.isascii()
-
-
-def _dropped(lines: list[str], places: list[int]) -> list[str]:
-    if not places:
-        return lines
-    gone = set(places)
-    return [line for place, line in enumerate(lines) if place not in gone]
+    return entry[:5] == _REF and entry[5:].isdigit() and entry.isascii()

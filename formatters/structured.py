@@ -12,6 +12,9 @@ from formatters.conservative import SCAFFOLDS, Compacted, is_ref, rule_counts
 from formatters.escape import json_string, one_line
 from observe.model import AxNode
 
+EMPTY_PAGE = "(empty page)"
+"""What native text says of a page without nodes."""
+
 
 class _Ancestor(NamedTuple):
     """A node that others may stand below: its depth, the prefix of its children, and the name that they may echo."""
@@ -26,6 +29,8 @@ _ROOT = _Ancestor(-1, "- ", None)
 
 def compact(nodes: Sequence[AxNode]) -> Compacted:
     """Apply the three rules to a tree in document order, one pass; a node's parent is the nearest one less deep."""
+    if not nodes:
+        return Compacted(text=EMPTY_PAGE, verbatim=False, rules=rule_counts(0, 0, 0))
     ancestors = [_ROOT]
     lines: list[str] = []
     refs = scaffolds = echoes = 0

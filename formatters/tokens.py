@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
 DEFAULT_ENCODING = "o200k_base"
 
-_SHA256 = {DEFAULT_ENCODING: "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"}
-"""Encodings that can be loaded, with the digests of their files."""
+SHA256 = {DEFAULT_ENCODING: "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"}
+"""Encodings that can be loaded, with the digests that tiktoken itself asks of their files."""
+
+_ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
+"""Never fetched: tiktoken names its cached file by the SHA-1 of this address."""
 
 
 def estimate(text: str, encoding: "Encoding") -> int:
@@ -25,8 +28,7 @@ def estimate(text: str, encoding: "Encoding") -> int:
 
 def encoding_file(folder: Path, name: str = DEFAULT_ENCODING) -> Path:
     """Where tiktoken looks for an encoding's file in a cache folder: it is named by the digest of its address."""
-    address = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
-    return folder / hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
+    return folder / hashlib.sha1(_ADDRESS.format(name=name).encode(), usedforsecurity=False).hexdigest()
 
 
 def load_encoding(name: str = DEFAULT_ENCODING, *, folder: Path) -> "Encoding":
@@ -36,9 +38,9 @@ def load_encoding(name: str = DEFAULT_ENCODING, *, folder: Path) -> "Encoding":
 
     Raises: EncodingMissing where the encoding is unknown, or its file is not there or not the right one.
     """
-    digest = _SHA256.get(name)
+    digest = SHA256.get(name)
     if digest is None:
-        raise EncodingMissing(f"no encoding is called {name!r}; there is {', '.join(_SHA256)}")
+        raise EncodingMissing(f"no encoding is called {name!r}; there is {', '.join(SHA256)}")
     try:
         content = encoding_file(folder, name).read_bytes()
     except OSError as error:

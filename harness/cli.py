@@ -5,13 +5,13 @@ import json
 import signal
 import sys
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.markup import escape
 
 from formatters.errors import FormatterError
 from harness.commands import compare, show
@@ -19,9 +19,9 @@ from harness.commands.format_input import format_file, format_lines
 from harness.commands.observe_once import observe_once, observed_json, page_address
 from harness.config import install_encoding, load_settings
 from harness.doctor import examine
-from harness.errors import EXIT_FAILED, EXIT_USAGE, AxtrialError
+from harness.errors import EXIT_FAILED, EXIT_USAGE, AxtrialError, quoted
 from harness.targets.chrome import install_chrome
-from harness.trial.spec import SpecFile, pick_tasks, read_spec_file
+from harness.trial.spec import SpecFile, pick_tasks, read_spec_file, with_options
 from observe.errors import ObservationError
 
 EXIT_INTERRUPTED = 130
@@ -147,20 +147,15 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a comparative trial; ends in a table and the report's path."""
-    given = (read_spec_file(spec) if spec is not None else SpecFile()).model_copy(
-        update={
-            key: value
-            for key, value in {
-                "arms": arm,
-                "tasks": task,
-                "model": model,
-                "repeats": repeats,
-                "seed": seed,
-                "fixtures": None if fixtures is None else str(fixtures),
-            }.items()
-            if value is not None
-        }
-    )
+    options = {
+        "arms": arm,
+        "tasks": task,
+        "model": model,
+        "repeats": repeats,
+        "seed": seed,
+        "fixtures": None if fixtures is None else str(fixtures),
+    }
+    given = with_options(read_spec_file(spec) if spec is not None else SpecFile(), options)
     prepared = compare.prepare(given, out, resume=resume, settings=load_settings())
     with show.trial_progress(len(prepared.plan.trials), len(prepared.ledger.done)) as progress:
         _wait(compare.carry_out(prepared, progress.ended))
@@ -195,7 +190,7 @@ def _show_report(folder: Path, *, as_json: bool) -> bool:
     else:
         for part in terminal(loaded):
             show.out.print(part)
-    show.err.print(f"report: {escape(str(paths.html))}")
+    show.err.print(f"report: {paths.html}", markup=False, soft_wrap=True)
     return all(row.outcome == "completed" and row.success for row in loaded.rows)
 
 
@@ -210,8 +205,15 @@ def _wait(work: Coroutine[Any, Any, T]) -> T:
         task = asyncio.current_task()
         assert task is not None
         loop = asyncio.get_running_loop()
+
+        def interrupt() -> None:
+            # A terminal's Ctrl-C reaches the drivers' programs too: that they are gone is nothing to report.
+            loop.set_exception_handler(lambda _loop, _context: None)
+            task.cancel()
+
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, task.cancel)
+            with suppress(NotImplementedError):  # on Windows, where asyncio.run itself answers Ctrl-C
+                loop.add_signal_handler(number, interrupt)
         return await work
 
     return asyncio.run(main())
@@ -237,6 +239,9 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of stdout is gone; nothing is left to tell it
         raise SystemExit(EXIT_FAILED) from None
+    except OSError as error:  # a full disk, or a path that the system refuses in a place where nobody expected it
+        where = "" if error.filename is None else f": {quoted(str(error.filename))}"
+        _fail(f"{error.strerror or type(error).__name__}{where}", EXIT_FAILED)
 
 
 def _fail(sentence: str, code: int) -> None:

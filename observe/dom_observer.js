@@ -70,6 +70,7 @@
   const words = (top, most, seen) => {
     const parts = [];
     let length = 0;
+    const topShown = seen && style(top).visibility === "visible"; // a hidden element keeps the name that it was shown with
     const stack = [[top, false]];
     while (stack.length > 0 && length <= most * 2) {
       const [item, leaving] = stack.pop();
@@ -81,8 +82,8 @@
         const label = fold(element.attribute(item, "aria-label") ?? "");
         if (label !== "") { parts.push(" ", label, " "); length += label.length; continue; }
         const how = style(item);
-        if (how.display === "none" || (how.visibility !== "visible" && how.display !== "contents")) {
-          if (how.display === "none") continue;
+        if (how.display === "none") continue;
+        if (topShown && how.visibility !== "visible" && how.display !== "contents") {
           for (const child of flatChildren(item).reverse()) if (isElement(child)) stack.push([child, false]);
           continue;
         }
@@ -267,11 +268,18 @@
   };
   const isPointer = (item) => style(item).cursor === "pointer" && hasBox(item, 8) && isShown(item) && !isPartOfEditor(item);
 
+  /* A label, or what is in it, says the same as the ref of its control. */
+  const isForControl = (item, given) => {
+    for (let at = item; at !== null && isElement(at); at = flatParent(at)) {
+      if (is(at, HTMLLabelElement)) return at.control !== null && given.has(at.control);
+    }
+    return false;
+  };
   const candidates = () => {
     const whole = collect(page.top(document));
     const { taken, pointers } = whole.modals.length === 0 ? whole : collect(topModal(whole.modals));
     const given = new Set(taken);
-    const free = pointers.filter((item) => !(is(item, HTMLLabelElement) && item.control !== null && given.has(item.control)));
+    const free = pointers.filter((item) => !isForControl(item, given));
     return [taken, free];
   };
 

@@ -126,6 +126,7 @@ def _rich(table: Table, title: str) -> RichTable:
         title_justify="left",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
+        pad_edge=False,
         show_edge=False,
         caption_justify="left",
     )

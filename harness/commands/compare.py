@@ -10,7 +10,7 @@ import orjson
 
 from formatters.errors import EncodingMissing
 from formatters.tokens import load_encoding
-from harness.config import Settings, prepare_encoding
+from harness.config import ENCODING_FOLDER, Settings, prepare_encoding
 from harness.errors import UsageError, quoted
 from harness.targets.chrome import find_chrome
 from harness.trial.bot import PROMPT_DIGEST
@@ -50,7 +50,7 @@ def load_estimator(settings: Settings) -> "Encoding | None":
     if prepare_encoding(settings) is None:
         return None
     try:
-        return load_encoding(folder=settings.cache_dir / "tiktoken")
+        return load_encoding(folder=settings.cache_dir / ENCODING_FOLDER)
     except EncodingMissing:
         return None
 
@@ -81,6 +81,7 @@ def prepare(given: SpecFile, out: Path | None, *, resume: bool, settings: Settin
         settings=settings if chrome is None else settings.model_copy(update={"chrome": chrome.path}),
         encoding=encoding,
         encoding_name=None if encoding is None else encoding.name,
+        chrome_version=None if chrome is None else chrome.version,
     )
     return Prepared(plan=plan, ledger=ledger)
 

@@ -57,8 +57,6 @@ def format_lines(lines: BinaryIO, answers: TextIO, formatter: str) -> bool:
     all_good = True
     format_native("", formatter)  # refuse a wrong formatter before the first line
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
         try:
             given = Line.model_validate_json(line)
         except ValidationError as error:

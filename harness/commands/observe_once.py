@@ -12,9 +12,10 @@ from formatters.render import Rendering, render
 from formatters.tokens import estimate
 from harness.config import Settings
 from harness.drivers.catalog import start_driver
-from harness.errors import UsageError, quoted
+from harness.errors import PageNotObserved, UsageError, quoted
 from harness.host.tab import Tab
 from harness.targets.catalog import find_target
+from observe.errors import Refusal
 from observe.model import ActionRef, Observation
 
 if TYPE_CHECKING:
@@ -40,9 +41,12 @@ def page_address(page: str) -> str:
     """
     if urlsplit(page).scheme in SCHEMES and "://" in page:
         return page
-    path = Path(page)
-    if path.is_file():
-        return path.resolve().as_uri()
+    try:
+        path = Path(page)
+        if path.is_file():
+            return path.resolve().as_uri()
+    except OSError as error:  # too long for a path, for one
+        raise UsageError(f"the page {quoted(page)} cannot be read: {error.strerror}") from error
     raise UsageError(f"the page {quoted(page)} is neither an address (http://, https://, file://) nor an existing file")
 
 
@@ -52,7 +56,7 @@ async def observe_once(address: str, driver: str, target: str, formatter: str, s
     Raises:
         UsageError: driver, target or formatter is not known.
         TargetError, DriverError: the browser did not start or cannot be spoken to.
-        Refusal: the page could not be loaded or observed.
+        PageNotObserved: the page could not be loaded within the driver's bound, or not be observed.
     """
     needs = get(formatter).needs
     async with AsyncExitStack() as stack:
@@ -60,9 +64,12 @@ async def observe_once(address: str, driver: str, target: str, formatter: str, s
         endpoint = await stack.enter_async_context(find_target(target)(settings))
         attached = await stack.enter_async_context(host.attach(endpoint))
         page = await attached.first_page()
-        await page.navigate(address)
-        await page.settle()
-        observation = await Tab(page).observe("text" if needs == "text" else "ax")
+        try:
+            await page.navigate(address)
+            await page.settle()
+            observation = await Tab(page).observe("text" if needs == "text" else "ax")
+        except Refusal as refusal:
+            raise PageNotObserved(f"the page {quoted(address)} was not observed: {refusal.message}") from refusal
         start = time.perf_counter()
         rendering = render(observation, formatter)
         return Observed(observation=observation, rendering=rendering, format_ms=(time.perf_counter() - start) * 1000)

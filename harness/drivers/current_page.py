@@ -106,7 +106,13 @@ class CurrentPage:
             TimedOut: it did not finish within NAVIGATION_TIMEOUT_MS.
         """
         timeout_ms = NAVIGATION_TIMEOUT_MS
-        await self._input(lambda: self._page.goto(url, wait_until="load", timeout=timeout_ms), loads=True)
+        try:
+            await self._input(lambda: self._page.goto(url, wait_until="load", timeout=timeout_ms), loads=True)
+        except LoadFailed:
+            # Chrome's own error page still comes, and would end the next load.
+            async with self._translated(sent=True):
+                await self._settler.loaded()
+            raise
 
     async def click(self, target: RefTarget) -> None:
         async with self._translated():

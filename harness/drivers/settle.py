@@ -50,7 +50,7 @@ class Settler:
             TimedOut: a started load did not end within LOAD_TIMEOUT_S.
         """
         for _ in range(_MOST_DOCUMENTS):
-            await self._loaded()
+            await self.loaded()
             try:
                 await self._script.document_nonce()
                 await self._script.call("settle", QUIET_MS, MOST_MS)
@@ -59,7 +59,13 @@ class Settler:
             if self._idle.is_set():
                 return
 
-    async def _loaded(self) -> None:
+    async def loaded(self) -> None:
+        """Return once no load is under way, or the tab is gone.
+
+        Raises:
+            TimedOut: a started load did not end within LOAD_TIMEOUT_S.
+        """
+        await self._cdp.send("Page.getFrameTree")  # behind its answer come no older events
         closed = asyncio.create_task(self._cdp.closed.wait())
         idle = asyncio.create_task(self._idle.wait())
         try:

@@ -5,6 +5,7 @@ Answers are our own sentences. Page text in them is quoted and bounded, and nati
 
 import asyncio
 import stat
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +19,9 @@ from harness.drivers.base import Dialog as OpenDialog
 from harness.host.tab import Tab
 from harness.tools import params
 from harness.tools.stages import Stages
-from observe.errors import MalformedRead, Refusal
-from observe.limits import MAX_DIALOG_CHARS
+from observe.capture import Body
+from observe.errors import DialogOpen, DriverGone, MalformedRead, ObservationError, Refusal
+from observe.limits import MAX_DIALOG_CHARS, MAX_VALUE_CHARS
 from observe.model import Observation
 
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024
@@ -34,13 +36,16 @@ KEYS = frozenset(_KEY_NAMES.split())
 """Keys by name; any single character is a key too."""
 
 
+_NO_REFUSAL = frozenset({"ok", "bad_call", "malformed_read"})
+
+
 class BadCall(Exception):
     """A call of an unknown tool, or with wrong parameters: the bot's fault, answered and counted as an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the bot is told. `outcome` is `ok`, a refusal's kind, or `bad_call`."""
+    """What the bot is told. `outcome` is `ok`, a refusal's kind, `bad_call` or `malformed_read`."""
 
     text: str
     outcome: str = "ok"
@@ -50,6 +55,11 @@ class Answer:
     input_sent: bool | None = None
     fault: bool = False
     """The driver, not the page or the bot, made the call impossible."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether a refusal of docs/observation.md, section 5, was the answer."""
+        return self.outcome not in _NO_REFUSAL
 
 
 @dataclass(slots=True)
@@ -72,7 +82,7 @@ class BotTools:
             return Answer(text=f"{FAILED}{error}", outcome="bad_call")
         except Refusal as refusal:
             text = f"{REFUSED}{refusal.message}{self._told()}"
-            fault = refusal.kind in ("driver_gone", "page_gone", "timed_out")
+            fault = isinstance(refusal, DriverGone)
             return Answer(text=text, outcome=refusal.kind, input_sent=refusal.input_sent, fault=fault)
         except MalformedRead:
             text = f"{FAILED}the driver gave an answer of an unknown form."
@@ -91,6 +101,7 @@ class BotTools:
             case params.Dialog():
                 return await self._answer_dialog(given)
             case params.Wait():
+                self._refuse_dialog()
                 with self.stages.measure("wait"):
                     await asyncio.sleep(given.ms / 1000)
                 return Answer(text=f"Waited {given.ms} ms.{self._told()}")
@@ -105,10 +116,15 @@ class BotTools:
 
     async def _observe(self) -> Answer:
         formatter = get(self.formatter)
-        observation = await self.tab.observe("text" if formatter.needs == "text" else "ax")
-        cost = observation.cost
-        self.stages.add("dom", cost.dom_ms)
-        self.stages.add("ax", cost.total_ms - cost.dom_ms)
+        body: Body = "text" if formatter.needs == "text" else "ax"
+        start = time.perf_counter()
+        try:
+            observation = await self.tab.observe(body)
+        except ObservationError:
+            self.stages.add(body, (time.perf_counter() - start) * 1000)
+            raise
+        self.stages.add("dom", observation.cost.dom_ms)
+        self.stages.add(body, observation.cost.total_ms - observation.cost.dom_ms)
         with self.stages.measure("format"):
             rendering = render(observation, self.formatter)
         return Answer(text=rendering.text, observation=observation, rendering=rendering)
@@ -121,8 +137,9 @@ class BotTools:
                 return "Clicked."
             case params.Type():
                 now = await page.type(await self.tab.target(given.ref), given.text)
-                differs = now is not None and now != given.text[: len(now)]
-                return f"Typed. The field now holds {json_string(now)}." if differs and now is not None else "Typed."
+                if now is None or now == given.text[:MAX_VALUE_CHARS]:
+                    return "Typed."
+                return f"Typed. The field now holds {json_string(now)}."
             case params.SelectOption():
                 labels = (given.option,) if isinstance(given.option, str) else tuple(given.option)
                 await page.select_option(await self.tab.target(given.ref), labels)
@@ -153,13 +170,19 @@ class BotTools:
         """The action was carried out: let the page settle, and tell what dialogs it opened."""
         with self.stages.measure("settle"):
             await self.tab.page.settle()
-        return Answer(text=said + self._told())
+        waits = "" if self.tab.page.dialog is None else " Answer it with the tool dialog."
+        return Answer(text=said + self._told() + waits)
+
+    def _refuse_dialog(self) -> None:
+        if (dialog := self.tab.page.dialog) is not None:
+            raise DialogOpen(f"A native {dialog.kind} dialog is open; answer it with the tool dialog.")
 
     def _told(self) -> str:
+        """The dialogs that the page opened meanwhile: alerts are accepted, others wait."""
         page = self.tab.page
         told = [f" The page showed the alert {_quote(alert)}, which was accepted." for alert in page.take_alerts()]
         if (dialog := page.dialog) is not None:
-            told.append(f" A {dialog.kind} dialog is open: {_quote(dialog)}. Answer it with the tool dialog.")
+            told.append(f" The {dialog.kind} dialog that is open says {_quote(dialog)}.")
         return "".join(told)
 
 

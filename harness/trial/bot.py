@@ -8,8 +8,10 @@ import hashlib
 import time
 from dataclasses import dataclass, field
 
+import orjson
+
 from harness.models.base import Done, Exchange, GiveUp, ModelReply, ModelRequest, Route, RouteError, ToolCall
-from harness.tools.bot import REFUSED, Answer, BotTools
+from harness.tools.bot import Answer, BotTools
 from harness.tools.params import schemas
 from harness.trial.outcome import Ended
 from harness.trial.steps import StepLog
@@ -27,9 +29,10 @@ observe shows the page: its address and title, action refs, and its text between
 
 Late content needs wait. Stop as soon as the goal is reached, and say so; if you cannot reach it, say why.
 """
-"""The fixed text of the PersonaBot; its digest stands in every manifest."""
+"""The fixed text of the PersonaBot."""
 
-PROMPT_DIGEST = hashlib.sha256(INSTRUCTIONS.encode()).hexdigest()
+PROMPT_DIGEST = hashlib.sha256(INSTRUCTIONS.encode() + orjson.dumps(schemas())).hexdigest()
+"""Over all that every model is told whatever its task: the instructions and the tools' schemas."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,10 +49,13 @@ class PersonaBot:
 
     async def play(self) -> Ended:
         """Run until the bot ends, a limit is reached, or the driver or the route fails."""
+        bound = asyncio.timeout(self.limits.seconds)
         try:
-            async with asyncio.timeout(self.limits.seconds):
+            async with bound:
                 return await self._loop()
         except TimeoutError:
+            if not bound.expired():
+                raise  # another one's, such as a connection's
             return Ended(end="limit_time", detail=f"the limit of {self.limits.seconds:g} s was reached")
 
     async def _loop(self) -> Ended:
@@ -70,6 +76,7 @@ class PersonaBot:
                 return Ended(end="route_failed", detail=error.message)
             self.log.count_usage(reply.usage)
             if (ended := self._ended(reply)) is not None:
+                turn.end()
                 return ended
             if self.log.calls >= self.limits.calls:
                 return Ended(end="limit_calls", detail=f"the limit of {self.limits.calls} calls was reached")
@@ -93,7 +100,7 @@ class PersonaBot:
             case Done():
                 return Ended(end="done")
             case GiveUp(reason=reason):
-                refused = self._latest is not None and self._latest.text.startswith(REFUSED)
+                refused = self._latest is not None and self._latest.refused
                 return Ended(end="gave_up", detail=reason, refused=refused)
             case ToolCall():
                 return None

@@ -22,6 +22,7 @@ MANIFEST = "manifest.json"
 ROWS = "rows.jsonl"
 TRIALS = "trials"
 _TRIAL_ID = re.compile(r"[a-z0-9._-]{1,200}")
+_EARLIER_TRY = re.compile(r"\.interrupted-[0-9]+$")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class Ledger:
         line = row.model_dump_json().encode() + b"\n"
         try:
             with (self.folder / ROWS).open("ab", buffering=0) as file:
-                _write_all(file, line)
+                write_all(file, line)
                 os.fsync(file.fileno())
         except OSError as error:
             raise RunStopped(
@@ -65,21 +66,24 @@ class Ledger:
                 tries = len(list(folder.parent.glob(f"{trial_id}.interrupted-*")))
                 folder.rename(folder.with_name(f"{trial_id}.interrupted-{tries + 1}"))
             folder.mkdir(parents=True)
-            file = (folder / "steps.jsonl").open("ab")
+            # Without a buffer: one that holds what a full disk refused would raise again when it is closed.
+            file = (folder / "steps.jsonl").open("ab", buffering=0)
         except OSError as error:
             raise RunStopped(f"the folder of trial {trial_id} cannot be made: {error.strerror}") from error
         with file:
             yield folder, file
 
     def deviate(self, what: str) -> None:
-        """Add a deviation from the protocol to the manifest.
+        """Add a deviation from the protocol to the manifest; one that stands there already is not added again.
 
         Raises:
             RunStopped: the manifest cannot be written.
         """
-        known = self.manifest.get("deviations")
-        self.manifest["deviations"] = [*(known if isinstance(known, list) else []), what]
-        self.save_manifest()
+        deviations = self.manifest.get("deviations")
+        known = deviations if isinstance(deviations, list) else []
+        if what not in known:
+            self.manifest["deviations"] = [*known, what]
+            self.save_manifest()
 
     def save_manifest(self) -> None:
         """Write manifest.json whole, by a rename.
@@ -108,7 +112,12 @@ def write_whole(path: Path, data: bytes) -> None:
         raise RunStopped(f"{path.name} cannot be written: {error.strerror}") from error
 
 
-def _write_all(file: BinaryIO, line: bytes) -> None:
+def write_all(file: BinaryIO, line: bytes) -> None:
+    """Write a whole line to a file without a buffer, which may take it in parts.
+
+    Raises:
+        OSError: the disk is full or the folder is gone.
+    """
     left = memoryview(line)
     while left:
         left = left[file.write(left) :]
@@ -151,19 +160,33 @@ def resume_ledger(folder: Path, spec_digest: str) -> Ledger:
             f"the run in {quoted(str(folder))} has another spec (arms, tasks, model, repeats, seed or fixtures); "
             "resume it with the same, or name another folder with --out"
         )
-    ledger = Ledger(folder=folder, manifest=manifest)
     kept, interrupted = _whole_rows(folder / ROWS)
-    write_whole(folder / ROWS, b"".join(row.model_dump_json().encode() + b"\n" for row in kept))
+    ledger = Ledger(folder=folder, manifest=manifest, done={row.trial_id for row in kept})
+    # The manifest first: a kill between the two writes may repeat a deviation, which is refused, but loses none.
     for row in interrupted:
         ledger.deviate(f"trial {row.trial_id}, begun {row.started_at}, was interrupted and ran again")
-    ledger.done = {row.trial_id for row in kept}
+    for trial_id in _without_row(folder / TRIALS, {row.trial_id for row in (*kept, *interrupted)}):
+        ledger.deviate(f"trial {trial_id} was begun, left no row and ran again")
+    write_whole(folder / ROWS, b"".join(row.model_dump_json().encode() + b"\n" for row in kept))
     return ledger
 
 
+def _without_row(trials: Path, known: set[str]) -> list[str]:
+    """Trials that were begun, but whose process was killed, or whose disk was full, before their row was written."""
+    begun = sorted(folder.name for folder in trials.iterdir()) if trials.is_dir() else []
+    return [name for name in begun if name not in known and _EARLIER_TRY.search(name) is None]
+
+
 def _whole_rows(path: Path) -> tuple[list[Row], list[Row]]:
-    """Rows to keep, and rows of interrupted trials. A torn last line is left out: its trial runs again."""
+    """Rows to keep, and rows of interrupted trials. A torn last line is left out: its trial runs again.
+
+    Raises:
+        UsageError: it is a device or a folder, or a line before the last is not a row.
+    """
     kept: list[Row] = []
     interrupted: list[Row] = []
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{quoted(str(path))} is not a file; the run cannot be resumed until it is gone")
     lines = path.read_bytes().split(b"\n") if path.exists() else []
     for number, line in enumerate(lines, 1):
         is_torn = number == len(lines)  # behind the last line break

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from harness.config import Settings
 from harness.drivers.base import DriverHost
 from harness.drivers.catalog import start_driver
-from harness.errors import DriverError, RunStopped, TargetError, quoted
+from harness.errors import DriverError, RunStopped, SetupError, TargetError, quoted
 from harness.host.tab import Tab
 from harness.models.catalog import ROUTES
 from harness.targets.base import Endpoint, Target
@@ -46,6 +46,7 @@ class RunPlan:
     settings: Settings
     encoding: "Encoding | None"
     encoding_name: str | None
+    chrome_version: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,7 +94,7 @@ class Runner:
                 raise
             except RunStopped:
                 raise
-            except TargetError as error:
+            except (TargetError, SetupError) as error:
                 trial.verdict, trial.error = Verdict(outcome="target_failed", success=None), error.message
             except (DriverError, Refusal) as error:
                 trial.verdict, trial.error = Verdict(outcome="driver_failed", success=None), error.message
@@ -199,7 +200,7 @@ async def run(plan: RunPlan, ledger: Ledger, ended: Callable[[Row], None]) -> tu
             runner.hosts[name] = await stack.enter_async_context(start_driver(name))
         for name in dict.fromkeys(planned.arm.target for planned in waiting):
             runner.targets[name] = find_target(name)
-        _record_versions(ledger, runner.hosts)
+        _record_versions(ledger, runner.hosts, plan.chrome_version)
         for planned in waiting:
             row = await runner.trial(planned)
             rows.append(row)
@@ -207,13 +208,21 @@ async def run(plan: RunPlan, ledger: Ledger, ended: Callable[[Row], None]) -> tu
     return tuple(rows)
 
 
-def _record_versions(ledger: Ledger, hosts: Mapping[str, DriverHost]) -> None:
-    versions = ledger.manifest.get("versions")
-    known = dict(versions) if isinstance(versions, dict) else {}
-    drivers = known.get("drivers")
-    known["drivers"] = {**(drivers if isinstance(drivers, dict) else {}), **{n: h.version for n, h in hosts.items()}}
-    if ledger.manifest.get("versions") != known:
-        ledger.manifest["versions"] = known
+def _record_versions(ledger: Ledger, hosts: Mapping[str, DriverHost], chrome: str | None) -> None:
+    """Put the versions of what runs now into the manifest; a run that goes on with others has a deviation."""
+    found = ledger.manifest.get("versions")
+    versions = dict(found) if isinstance(found, dict) else {}
+    drivers = versions.get("drivers")
+    drivers = dict(drivers) if isinstance(drivers, dict) else {}
+    now = {"chrome": chrome, "python": platform.python_version(), "axtrial": version("axtrial")}
+    pairs = [(name, versions.get(name), value) for name, value in now.items()]
+    pairs += [(f"driver {name}", drivers.get(name), host.version) for name, host in hosts.items()]
+    for name, before, value in pairs:
+        if before is not None and before != value:
+            ledger.deviate(f"the run was resumed with {name} {value}, and was begun with {before}")
+    merged: dict[str, JsonValue] = {**versions, "drivers": {**drivers, **{n: h.version for n, h in hosts.items()}}}
+    if merged != found:
+        ledger.manifest["versions"] = merged
         ledger.save_manifest()
 
 

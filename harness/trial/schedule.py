@@ -9,7 +9,7 @@ from harness.trial.tasks import Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """One trial before it runs. `position` counts from 0 inside its block."""
+    """One trial before it runs. `repeat` counts from 1, `position` inside its block from 0."""
 
     trial_id: str
     block_id: str
@@ -37,12 +37,12 @@ def schedule(spec: RunSpec) -> tuple[Planned, ...]:
                     orders[key] = [arm for arm in spec.arms if arm.target == target]
                     draw.shuffle(orders[key])
                 order = orders[key] if repeat % 2 == 0 else orders[key][::-1]
-                planned.extend(_block(task, repeat, target, order))
+                planned.extend(_block(task, repeat + 1, target, order))
     return tuple(planned)
 
 
 def _block(task: Task, repeat: int, target: str, order: list[Arm]) -> list[Planned]:
-    block = f"{task.suite}.{task.name}.{target}.{repeat + 1}"
+    block = f"{task.suite}.{task.name}.{target}.{repeat}"
     return [
         Planned(
             trial_id=f"{block}.{arm.driver}.{arm.formatter}",

@@ -22,6 +22,8 @@ PROTOCOL = "1"
 DEFAULT_ARMS = ("current/local/page-text", "current/local/conservative", "current/local/structured")
 MAX_SPEC_BYTES = 256 * 1024
 MAX_REPEATS = 1_000
+MAX_SEED = 2**63 - 1
+"""What every JSON reader of a manifest can hold."""
 
 
 class Arm(BaseModel):
@@ -46,7 +48,7 @@ class SpecFile(BaseModel):
     tasks: Annotated[list[str], Field(min_length=1)] | None = None
     model: Annotated[str, StringConstraints(min_length=1)] | None = None
     repeats: Annotated[int, Field(ge=1, le=MAX_REPEATS)] | None = None
-    seed: Annotated[int, Field(ge=0)] | None = None
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None
     fixtures: str | None = None
 
 
@@ -98,6 +100,21 @@ def read_spec_file(path: Path) -> SpecFile:
             f"the spec {quoted(str(path))} has a wrong key {quoted(key)}: {first['msg']};"
             f" it may have {', '.join(SpecFile.model_fields)}"
         ) from error
+
+
+def with_options(given: SpecFile, options: Mapping[str, object]) -> SpecFile:
+    """The spec with the command line's options over it; None: that option was not given.
+
+    Raises:
+        SpecError: an option has a value that no spec may have.
+    """
+    said = {key: value for key, value in options.items() if value is not None}
+    try:
+        return SpecFile.model_validate({**given.model_dump(), **said})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise SpecError(f"the value of {quoted(key)} is not usable: {first['msg']}") from error
 
 
 def parse_arm(text: str) -> Arm:

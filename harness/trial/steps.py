@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import orjson
 
+from formatters.escape import encodable
 from formatters.tokens import estimate
 from harness.errors import RunStopped
 from harness.models.base import ToolCall
 from harness.tools.bot import Answer
 from harness.tools.stages import Stages
+from harness.trial.ledger import write_all
 from reports.row import StageTime, Usage
 
 if TYPE_CHECKING:
@@ -21,10 +23,16 @@ if TYPE_CHECKING:
 NOT_HARNESS = ("attach", "navigate", "ax", "text", "dom", "model", "act", "settle", "wait")
 """Stages that are driver, page, model or a prescribed wait; all else of a call is the harness, formatting included."""
 
+MAX_NAME_CHARS = 64
+"""Characters of a tool's name as the model gave it; ours have at most 13."""
+
+MAX_ODD_CHARS = 2_000
+"""Characters kept of arguments that no JSON can hold."""
+
 
 @dataclass(slots=True, kw_only=True)
 class StepLog:
-    """One trial's calls. `encoding` None: token estimates are not known. `file` is open for appending."""
+    """One trial's calls. `encoding` None: token estimates are not known. `file` is open for appending, unbuffered."""
 
     folder: Path
     file: BinaryIO
@@ -80,13 +88,8 @@ class StepLog:
     def count(self, answer: Answer) -> int | None:
         """Add an answer to the sums; the token estimate of its rendering, where there are both."""
         self._kept.update(fact for fact in self.facts if fact not in self._kept and fact in answer.text)
-        match answer.outcome:
-            case "ok":
-                pass
-            case "bad_call" | "malformed_read":
-                self.errors += 1
-            case _:
-                self.refusals += 1
+        self.refusals += answer.refused
+        self.errors += answer.outcome != "ok" and not answer.refused
         if answer.rendering is None:
             return None
         self.observations += 1
@@ -105,8 +108,7 @@ class StepLog:
             RunStopped: the disk is full or the folder is gone.
         """
         try:
-            self.file.write(line + b"\n")
-            self.file.flush()
+            write_all(self.file, line + b"\n")
         except OSError as error:
             raise RunStopped(f"a step cannot be written: {error.strerror}") from error
 
@@ -130,6 +132,10 @@ class Turn:
     stages: Stages = field(default_factory=Stages)
     _start: float = field(default_factory=time.perf_counter)
 
+    def end(self) -> None:
+        """The model ended the trial instead of calling a tool: only its own time counts."""
+        self.log.sample("model", self.stages.ms["model"])
+
     def finish(self, call: ToolCall, answer: Answer, stages: Stages) -> None:
         """Record the call. What of the turn's time no stage accounts for is the harness's own."""
         log = self.log
@@ -139,7 +145,7 @@ class Turn:
         tokens = log.count(answer)
         if answer.screenshot is not None:
             log.save_screenshot(answer.screenshot, log.calls)
-        log.write(orjson.dumps(self._line(call, answer, tokens)))
+        log.write(_encoded(self._line(call, answer, tokens)))
         elsewhere = sum(ms for name, ms in self.stages.ms.items() if name in NOT_HARNESS)
         self.stages.add("harness", (time.perf_counter() - self._start) * 1000 - elsewhere)
         for name, ms in self.stages.ms.items():
@@ -151,7 +157,7 @@ class Turn:
         return {
             "n": self.log.calls,
             "at_ms": round((self._start - self.log.started) * 1000, 3),
-            "tool": call.name,
+            "tool": encodable(call.name[:MAX_NAME_CHARS]),
             "arguments": call.arguments,
             "answer": _SHOWN if shown is not None else answer.text,
             "outcome": answer.outcome,
@@ -167,3 +173,12 @@ class Turn:
 
 
 _SHOWN = "the rendering"
+
+
+def _encoded(line: dict[str, object]) -> bytes:
+    """A line as JSON. What a model gave as arguments may be nothing that UTF-8 or other readers of JSON can hold."""
+    try:
+        return orjson.dumps(line)
+    except orjson.JSONEncodeError:
+        given = encodable(repr(line["arguments"])[:MAX_ODD_CHARS])
+        return orjson.dumps({**line, "arguments": {"not JSON": given}})

@@ -37,7 +37,6 @@ class _TaskFile(BaseModel):
 
     site: SiteName = "generic"
     goal: str = Field(min_length=1)
-    start: str = Field(min_length=1)
     limits: Limits
     facts: list[str] = Field(default_factory=list)
     expected: dict[str, JsonValue] = Field(min_length=1)
@@ -48,7 +47,7 @@ class _TaskFile(BaseModel):
 class Task:
     """A goal with its pages and the state that is right at the end.
 
-    `site` names the server logic of `harness/trial/sites`. `start` is a page's name. In `goal`, `{base}` stands for
+    `site` names the server logic of `harness/trial/sites`. In `goal`, `{base}` stands for
     the run's address. `facts` are texts that a faithful observation shows at some time. `files` maps the address of
     each page, below the run's address, to its file; `digest` is the sha256 of all files of the task's folder, names
     and bytes.
@@ -59,7 +58,6 @@ class Task:
     folder: Path
     site: SiteName
     goal: str
-    start: str
     limits: Limits
     facts: tuple[str, ...]
     expected: dict[str, JsonValue]
@@ -110,9 +108,9 @@ def _load_task(file: Path) -> Task:
     content = _read_folder(folder)
     read = _decode(file, content.task)
     files = {address: path for path in content.paths if (address := _address(folder, path)) is not None}
-    for key, page in [("start", read.start), *((f"script.{n}.url", step.url) for n, step in enumerate(read.script))]:
+    for number, page in enumerate(step.url for step in read.script):
         if page is not None and page not in files:
-            raise SpecError(f"{file}: {key}: no page {page!r} in {PAGES_FOLDER}/")
+            raise SpecError(f"{file}: script.{number}.url: no page {page!r} in {PAGES_FOLDER}/")
     try:
         check_captures(read.script)
     except ValueError as error:
@@ -123,7 +121,6 @@ def _load_task(file: Path) -> Task:
         folder=folder,
         site=read.site,
         goal=read.goal,
-        start=read.start,
         limits=read.limits,
         facts=tuple(read.facts),
         expected=read.expected,

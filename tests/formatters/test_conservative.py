@@ -31,7 +31,25 @@ _ODD_LISTS = [
 ]
 _ODD_TAILS = [" ", "\r", " [a: b]", " [ref=e1, level=1] ", " [ref=e1] [ref=e2]", " [level=1] [x]", " [ref=e1] [x]"]
 _TWICE = [" [ref=e1, ref=e22]", " [ref=e1, ref=e2] [x]", " [ref=e1, x, ref=e2]"]
-_TAILS = st.sampled_from(_GOOD_TAILS + _ODD_LISTS + _ODD_TAILS + _TWICE)
+_REF_FIRST = [
+    " [ref=e1, url=a]",
+    " [ref=e1, a, b]x",
+    " [ref=e1, a,b]",
+    ' [ref=e1, "]',
+    " [ref=e1, a",
+    " [ref=e1, x: y]",
+]
+_NEAR_LISTS = [
+    ", ref=e1]",
+    " ref=e1]",
+    " [ref=e1], a]",
+    " [ref=e1],",
+    " [a, ref=e1], b]",
+    " [a] ref=e1]",
+    " [a, ref=e1",
+]
+_NEAR_ENTRIES = [" [a,b]", " [a,b, ref=e1]", ' ["q"]', " [a, ]", " [a, ref=ex]", " [a, b, ref=e1] [x, ref=e2]", " [a,]"]
+_TAILS = st.sampled_from(_GOOD_TAILS + _ODD_LISTS + _ODD_TAILS + _TWICE + _REF_FIRST + _NEAR_LISTS + _NEAR_ENTRIES)
 _VALUES = st.sampled_from(
     ["", "", "", "", "", "", "", "", "", "", "", "", ": v", ":", ": ", ":x", " focusable [tabindex]:"]
 )
@@ -72,6 +90,19 @@ def test_every_rule_is_counted() -> None:
     assert compacted.rules == {"refs": 4, "scaffolds": 2, "heading_echo": 1}
 
 
+def test_scaffold_with_several_refs_moves_its_children_up() -> None:
+    compacted = compact('- generic [ref=e1, ref=e2]\n  - link "A" [ref=e3, url=x]')
+    assert compacted.text == '- link "A" [url=x]'
+    assert compacted.rules == {"refs": 3, "scaffolds": 1, "heading_echo": 0}
+
+
+def test_echo_with_a_child_comes_back() -> None:
+    text = '- heading "A" [level=1, ref=e1]\n  - StaticText "A"\n    - link\n  - StaticText "A"'
+    compacted = compact(text)
+    assert compacted.text == '- heading "A" [level=1]\n  - StaticText "A"\n    - link'
+    assert compacted.rules == {"refs": 1, "scaffolds": 0, "heading_echo": 1}
+
+
 def test_verbatim_counts_no_rule() -> None:
     text = "- generic [ref=e1]\n- textbox: x"
     compacted = compact(text)
@@ -107,6 +138,10 @@ _SIZE = 600_000
         pytest.param('- a "' + "\\u0041" * (_SIZE // 6) + "\\u00", id="hex escapes without end"),
         pytest.param("- a [" + "[" * _SIZE, id="brackets"),
         pytest.param("- a [" + ", " * (_SIZE // 2), id="separators without end"),
+        pytest.param("- a [a" + ", a" * (_SIZE // 3), id="entries without end"),
+        pytest.param("- a [ref=e1, a" + ", a" * (_SIZE // 3), id="entries behind a ref without end"),
+        pytest.param("- a [a" + ", a" * (_SIZE // 3) + ", ref=e" + "1" * _SIZE, id="ref without end"),
+        pytest.param("- generic [ref=e" + "1" * _SIZE, id="ref of a scaffold without end"),
         pytest.param('- a "' + '"' * _SIZE, id="quotes"),
         pytest.param(" " * _SIZE, id="blanks"),
         pytest.param("- " * (_SIZE // 2), id="dashes"),
@@ -129,6 +164,11 @@ def test_deep_tree_of_scaffolds_moves_up() -> None:
     compacted = compact(text)
     assert compacted.text == '- link "x"'
     assert compacted.rules["scaffolds"] == 1_000
+
+
+def test_wide_steps_in_and_out() -> None:
+    text = "\n".join(["- list", " " * 3_000 + "- link"] * 200)
+    assert compact(text).text == "\n".join(["- list", "  - link"] * 200)
 
 
 def test_blank_lines_alone() -> None:

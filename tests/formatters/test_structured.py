@@ -30,7 +30,9 @@ def _tree(steps: Sequence[tuple[int, str, str, str | None, tuple[str, ...]]]) ->
 _STEPS = st.integers(min_value=0, max_value=3)
 _TREES = st.lists(st.tuples(_STEPS, _ROLES, _PLAIN_NAMES, st.none(), _ATTRIBUTES), max_size=14).map(_tree)
 _HOSTILE = st.lists(
-    st.tuples(_STEPS, _ROLES, _ANY_NAMES, st.one_of(st.none(), _ANY_NAMES), _ATTRIBUTES), max_size=8
+    st.tuples(_STEPS, _ROLES, _ANY_NAMES, st.one_of(st.none(), _ANY_NAMES), _ATTRIBUTES),
+    min_size=1,
+    max_size=8,
 ).map(_tree)
 
 
@@ -41,7 +43,7 @@ def _native(nodes: tuple[AxNode, ...]) -> str:
         name = f" {json_string(node.name)}" if node.name else ""
         attributes = f" [{', '.join(node.attributes)}]" if node.attributes else ""
         lines.append("  " * node.depth + "- " + node.role + name + attributes)
-    return "\n".join(lines)
+    return "\n".join(lines) if lines else "(empty page)"
 
 
 @settings(max_examples=400, deadline=None)
@@ -84,7 +86,7 @@ def test_roles_and_attributes_stay_on_their_line() -> None:
 
 def test_empty_tree() -> None:
     compacted = structured.compact(())
-    assert (compacted.text, compacted.rules) == ("", {"refs": 0, "scaffolds": 0, "heading_echo": 0})
+    assert (compacted.text, compacted.rules) == ("(empty page)", {"refs": 0, "scaffolds": 0, "heading_echo": 0})
 
 
 def test_deep_tree_needs_no_recursion() -> None:

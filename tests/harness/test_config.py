@@ -9,6 +9,7 @@ from typing import NoReturn
 import pytest
 import tiktoken_ext.openai_public  # type: ignore[import-untyped]
 
+from formatters.tokens import DEFAULT_ENCODING, SHA256, encoding_file
 from harness import config
 from harness.config import Settings, install_encoding, load_settings, prepare_encoding, surroundings
 from harness.errors import SetupError, UsageError
@@ -32,7 +33,6 @@ def test_defaults(tmp_path: Path) -> None:
         "cache_dir": tmp_path / "cache" / "axtrial",
         "headed": False,
         "chrome_start_timeout_s": 30.0,
-        "driver_start_timeout_s": 30.0,
     }
 
 
@@ -68,7 +68,7 @@ def test_chrome_is_a_path_or_a_name_in_path(monkeypatch: pytest.MonkeyPatch, val
         (
             "chrom = 1\n",
             'the settings file "axtrial.toml" has the unknown key "chrom"; known are chrome, cdp_port, cache_dir, '
-            "headed, chrome_start_timeout_s, driver_start_timeout_s",
+            "headed, chrome_start_timeout_s",
         ),
         ("cdp_port = 70000\n", 'the setting "cdp_port" is not usable: Input should be less than or equal to 65535'),
         (
@@ -104,7 +104,7 @@ def test_misspelt_variable_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> 
 
     assert caught.value.message == (
         'the variable "AXTRIAL_CHROM" is not a setting; known are AXTRIAL_CACHE_DIR, AXTRIAL_CDP_PORT, '
-        "AXTRIAL_CHROME, AXTRIAL_CHROME_START_TIMEOUT_S, AXTRIAL_CONFIG, AXTRIAL_DRIVER_START_TIMEOUT_S, "
+        "AXTRIAL_CHROME, AXTRIAL_CHROME_START_TIMEOUT_S, AXTRIAL_CONFIG, "
         "AXTRIAL_HEADED"
     )
 
@@ -139,7 +139,10 @@ def test_encoding_constants_are_those_of_tiktoken(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(tiktoken_ext.openai_public, "load_tiktoken_bpe", record)
     tiktoken_ext.openai_public.o200k_base()
 
-    assert asked == [(config.ENCODING_URL, config.ENCODING_SHA256)]
+    ((address, expected_hash),) = asked
+    assert expected_hash == SHA256[DEFAULT_ENCODING]
+    name = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
+    assert encoding_file(Path("folder")) == Path("folder", name)
 
 
 def test_encoding_is_put_where_tiktoken_looks(tmp_path: Path) -> None:
@@ -148,9 +151,8 @@ def test_encoding_is_put_where_tiktoken_looks(tmp_path: Path) -> None:
     assert prepare_encoding(settings) == "o200k_base"
 
     folder = tmp_path / "c" / "tiktoken"
-    name = hashlib.sha1(config.ENCODING_URL.encode(), usedforsecurity=False).hexdigest()
-    assert [path.name for path in folder.iterdir()] == [name]
-    assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == config.ENCODING_SHA256
+    assert list(folder.iterdir()) == [encoding_file(folder)]
+    assert hashlib.sha256(encoding_file(folder).read_bytes()).hexdigest() == SHA256[DEFAULT_ENCODING]
     assert folder.stat().st_mode & 0o777 == 0o700
     assert os.environ["TIKTOKEN_CACHE_DIR"] == str(folder)
 
@@ -162,7 +164,7 @@ def test_damaged_cached_encoding_is_replaced(tmp_path: Path) -> None:
 
     install_encoding(settings)
 
-    assert hashlib.sha256(path.read_bytes()).hexdigest() == config.ENCODING_SHA256
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == SHA256[DEFAULT_ENCODING]
 
 
 def test_encoding_is_installed_side_by_side(tmp_path: Path) -> None:

@@ -39,13 +39,6 @@ def test_all_that_the_default_run_needs_is_here(monkeypatch: pytest.MonkeyPatch,
             name="driver current", ok=True, version="playwright 1.2, websockets 3.4", detail="built in", required=True
         ),
         Check(
-            name="driver agent-browser",
-            ok=False,
-            version=None,
-            detail="not set up",
-            remedy="axtrial setup --driver agent-browser",
-        ),
-        Check(
             name="container engine",
             ok=False,
             version=None,

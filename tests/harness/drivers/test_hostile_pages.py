@@ -26,10 +26,11 @@ async def lines(tab: Tab) -> list[str]:
 
 
 CLOBBERING = [
-    "parentNode", "nodeType", "isConnected", "firstChild", "nextSibling", "getRootNode", "textContent", "getAttribute",
-    "hasAttribute", "setAttribute", "removeAttribute", "localName", "getBoundingClientRect", "getClientRects",
-    "matches", "shadowRoot", "assignedSlot", "querySelectorAll", "scrollIntoView", "checkVisibility", "isContentEditable",
-    "focus", "innerText", "closest", "tagName", "id", "role", "labels", "type", "value", "children", "dispatchEvent",
+    "parentNode", "nodeType", "isConnected", "firstChild", "nextSibling", "getRootNode", "textContent",
+    "getAttribute", "hasAttribute", "setAttribute", "removeAttribute", "localName", "getBoundingClientRect",
+    "getClientRects", "matches", "shadowRoot", "assignedSlot", "querySelectorAll", "scrollIntoView",
+    "checkVisibility", "isContentEditable", "focus", "innerText", "closest", "tagName", "id", "role", "labels",
+    "type", "value", "children", "dispatchEvent",
 ]  # fmt: skip
 
 

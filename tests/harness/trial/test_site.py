@@ -104,7 +104,7 @@ async def test_a_task_that_is_not_served_is_refused(server: FixtureServer, tmp_p
     (folder / "pages").mkdir(parents=True)
     (folder / "pages" / "a.html").touch()
     (folder / "task.toml").write_text(
-        'goal = "g"\nstart = "a"\nexpected = { reads = {} }\nlimits = { calls = 1, seconds = 1 }', encoding="utf-8"
+        'goal = "g"\nexpected = { reads = {} }\nlimits = { calls = 1, seconds = 1 }', encoding="utf-8"
     )
     with pytest.raises(ValueError, match="task other/task is not served here"):
         server.begin(load_tasks(tmp_path)["other/task"])

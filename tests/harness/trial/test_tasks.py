@@ -12,7 +12,6 @@ FIXTURES = Path(__file__).parents[3] / "fixtures"
 
 PLAIN = """
 goal = "Say hello at {base}hello."
-start = "hello"
 [limits]
 calls = 3
 seconds = 5
@@ -32,9 +31,9 @@ def write_task(root: Path, text: str = PLAIN, name: str = "greet/once") -> Path:
 
 def test_our_fixtures_are_the_two_tasks_of_the_protocol() -> None:
     tasks = load_tasks(FIXTURES)
-    assert {key: (task.limits, task.start, sorted(task.files)) for key, task in tasks.items()} == {
-        "notes/two-notes": (Limits(calls=20, seconds=180), "one", ["one", "two"]),
-        "orders/limited-order": (Limits(calls=50, seconds=300), "desk", ["desk", "order", "reference"]),
+    assert {key: (task.limits, sorted(task.files)) for key, task in tasks.items()} == {
+        "notes/two-notes": (Limits(calls=20, seconds=180), ["one", "two"]),
+        "orders/limited-order": (Limits(calls=50, seconds=300), ["desk", "order", "reference"]),
     }
 
 
@@ -98,7 +97,6 @@ SCRIPT = '\n[[script]]\ntool = "open"\nurl = "hello"\n[[script]]\n'
         ('colour = "red"\n' + PLAIN, "colour: Extra inputs are not permitted"),
         (PLAIN.replace("3", '"3"'), "limits.calls: Input should be a valid integer"),
         (PLAIN.replace("3", "0"), "limits.calls: Input should be greater than or equal to 1"),
-        (PLAIN.replace('start = "hello"', 'start = "../task"'), "start: no page '../task' in pages/"),
         ('site = "shop"\n' + PLAIN, "site: Input should be 'generic' or 'orders'"),
         (PLAIN + SCRIPT + 'tool = "open"\nurl = "two"', "script.1.url: no page 'two' in pages/"),
         (PLAIN + SCRIPT + 'tool = "click"', "script.1: Value error, click needs on"),

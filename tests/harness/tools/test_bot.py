@@ -1,0 +1,210 @@
+"""What a bot is told: our own sentences, page text in them quoted and bounded, whatever the call or the page does."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.drivers.fake import FakeHost
+from harness.drivers.fake_document import FakeDocument, FakeElement
+from harness.drivers.fake_page import FakePage
+from harness.host.tab import Tab
+from harness.targets.base import Endpoint
+from harness.tools.bot import Answer, BotTools
+from observe.errors import MalformedRead
+
+URL = "http://fake.test/"
+NOWHERE = Endpoint(browser_ws="", http="", profile=Path(), browser_version="", os="", architecture="", pid=0)
+HOSTILE = 'Refused: "\n\u202e\x1b[2J' + "x" * 300
+QUOTED = '"Refused: \\"\\n\\u202e\\u001b[2J' + "x" * 240 + '"'
+"""HOSTILE as a JSON string of its first 256 characters."""
+
+
+def asked(document: FakeDocument) -> None:
+    def answered(page: FakeDocument, accepted: bool, text: str) -> None:
+        page.facts["answer"] = f"{accepted} {text}"
+
+    document.prompt(HOSTILE, answered)
+
+
+def document() -> FakeDocument:
+    return FakeDocument(
+        title="Page",
+        height=1_000,
+        elements=[
+            FakeElement(kind="button", name="Alert", on_click=lambda page: page.alert(HOSTILE)),
+            FakeElement(kind="button", name="Ask", on_click=asked),
+            FakeElement(kind="field", name="Note"),
+            FakeElement(kind="field", name="Upper", on_change=lambda page: shout(page.find("Upper"))),
+            FakeElement(kind="select", name="City", options=("Oslo", "Rome")),
+            FakeElement(kind="file", name="Receipt"),
+        ],
+    )
+
+
+def shout(element: FakeElement) -> None:
+    element.value = element.value.upper()
+
+
+@pytest.fixture
+async def page() -> AsyncIterator[FakePage]:
+    async with FakeHost({URL: document}).attach(NOWHERE) as driver:
+        opened = await driver.first_page()
+        await opened.navigate(URL)
+        await opened.settle()
+        yield opened
+
+
+@pytest.fixture
+def tools(page: FakePage) -> BotTools:
+    return BotTools(tab=Tab(page), formatter="structured")
+
+
+async def refs(tools: BotTools) -> dict[str, str]:
+    """The refs of a new observation by their names."""
+    answer = await tools.call("observe", {})
+    assert answer.observation is not None
+    return {shown.name: shown.ref for shown in answer.observation.refs}
+
+
+async def ref(tools: BotTools, name: str) -> str:
+    """The ref of that name in a new observation."""
+    return (await refs(tools))[name]
+
+
+async def test_an_alert_is_told_quoted_and_bounded(tools: BotTools) -> None:
+    answer = await tools.call("click", {"ref": await ref(tools, "Alert")})
+    assert answer == Answer(text=f"Clicked. The page showed the alert {QUOTED}, which was accepted.")
+    assert await tools.call("wait", {"ms": 0}) == Answer(text="Waited 0 ms.")
+
+
+async def test_a_dialog_is_told_refuses_and_is_answered(tools: BotTools, page: FakePage) -> None:
+    told = f" The prompt dialog that is open says {QUOTED}."
+    answer = await tools.call("click", {"ref": await ref(tools, "Ask")})
+    assert answer == Answer(text=f"Clicked.{told} Answer it with the tool dialog.")
+
+    for name, arguments in (("observe", {}), ("press_key", {"key": "a"}), ("open", {"url": URL}), ("wait", {"ms": 0})):
+        refused = await tools.call(name, arguments)
+        said = "Refused: A native prompt dialog is open; answer it with the tool dialog."
+        assert (refused.text, refused.outcome, refused.fault) == (said + told, "dialog_open", False)
+
+    assert await tools.call("dialog", {"accept": True, "text": "yes"}) == Answer(text="Accepted the dialog.")
+    assert page.document.facts == {"answer": "True yes"}
+    assert await tools.call("dialog", {"accept": True}) == Answer(
+        text="Failed: no native dialog is open.", outcome="bad_call"
+    )
+
+
+async def test_a_dialog_can_be_dismissed(tools: BotTools, page: FakePage) -> None:
+    await tools.call("click", {"ref": await ref(tools, "Ask")})
+    assert await tools.call("dialog", {"accept": False}) == Answer(text="Dismissed the dialog.")
+    assert page.document.facts == {"answer": "False "}
+
+
+async def test_every_action_says_what_it_did(tools: BotTools, page: FakePage, tmp_path: Path) -> None:
+    (tmp_path / "a\nb.txt").write_text("paid")
+    named = await refs(tools)
+    calls: list[tuple[str, dict[str, Any], str]] = [
+        ("type", {"ref": named["Note"], "text": "a"}, "Typed."),
+        ("type", {"ref": named["Upper"], "text": "a\u2028"}, 'Typed. The field now holds "A\\u2028".'),
+        ("select_option", {"ref": named["City"], "option": "Rome"}, "Selected."),
+        ("press_key", {"key": "Enter"}, "Pressed."),
+        ("scroll", {"direction": "down"}, "Scrolled 280 px down."),
+        ("scroll", {"direction": "up", "amount": 100}, "Scrolled 100 px up."),
+        ("upload", {"path": str(tmp_path / "a\nb.txt")}, 'Uploaded "a\\nb.txt".'),
+        ("open", {"url": URL}, 'Opened "http://fake.test/".'),
+    ]
+    assert [(await tools.call(name, arguments)).text for name, arguments, _ in calls] == [said for *_, said in calls]
+
+
+async def test_a_screenshot_is_handed_over_and_only_its_size_told(tools: BotTools) -> None:
+    answer = await tools.call("screenshot", {})
+    assert answer.screenshot is not None
+    assert (answer.text, answer.outcome) == (f"Took a screenshot ({len(answer.screenshot)} bytes).", "ok")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        (
+            "\x1b" * 99,
+            {},
+            'there is no tool "'
+            + "\\u001b" * 40
+            + '"; there are open, observe, screenshot, click, type, select_option, '
+            "press_key, scroll, upload, wait, dialog.",
+        ),
+        ("click", {}, 'click: "ref": Field required.'),
+        ("click", {"ref": "e", "\n" * 99: 1}, 'click: "' + "\\n" * 80 + '": Extra inputs are not permitted.'),
+        ("wait", {"ms": "x" * 9_000}, 'wait: "ms": Input should be a valid integer.'),
+        ("press_key", {"key": "Ctrl+\u202e"}, 'there is no key "Ctrl+\\u202e".'),
+        ("upload", {"path": "/none"}, "the file to upload does not exist."),
+        ("upload", {"path": "a\0b"}, "the file to upload does not exist."),
+        ("upload", {"path": "/"}, "only regular files are uploaded."),
+    ],
+)
+async def test_a_bad_call_is_answered(tools: BotTools, name: str, arguments: dict[str, Any], said: str) -> None:
+    assert await tools.call(name, arguments) == Answer(text=f"Failed: {said}", outcome="bad_call")
+
+
+async def test_links_and_large_files_are_not_uploaded(
+    tools: BotTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.tools.bot.MAX_UPLOAD_BYTES", 3)
+    (tmp_path / "file").write_text("paid")
+    (tmp_path / "link").symlink_to("file")
+    answers = [await tools.call("upload", {"path": str(tmp_path / name)}) for name in ("link", "file")]
+    assert [answer.text for answer in answers] == [
+        "Failed: only regular files are uploaded.",
+        "Failed: the file has 4 bytes; at most 3 are uploaded.",
+    ]
+
+
+async def test_refusals_are_outcomes_of_their_own(tools: BotTools, page: FakePage) -> None:
+    first = await ref(tools, "Alert")
+    second = await ref(tools, "Alert")
+    stale = await tools.call("click", {"ref": first})
+    page.document.find("Alert").covered_by = "dialog"
+    covered = await tools.call("click", {"ref": second})
+    page.document.find("Alert").name = HOSTILE
+    changed = await tools.call("click", {"ref": second})
+    page.run(lambda now: now.reload())
+    replaced = await tools.call("click", {"ref": second})
+    answers = [stale, covered, changed, replaced]
+    assert [(answer.outcome, answer.refused, answer.fault) for answer in answers] == [
+        (kind, True, False) for kind in ("stale_ref", "covered", "changed_element", "document_replaced")
+    ]
+    assert [answer.text.startswith("Refused: ") and "\n" not in answer.text for answer in answers] == [True] * 4
+
+
+async def test_a_tab_that_is_gone_is_a_refusal_and_no_fault_of_the_driver(tools: BotTools, page: FakePage) -> None:
+    page.closed = True
+    answer = await tools.call("observe", {})
+    assert (answer.outcome, answer.refused, answer.fault, answer.rendering) == ("page_gone", True, False, None)
+
+
+async def test_a_browser_that_is_gone_is_a_fault(tools: BotTools, page: FakePage) -> None:
+    page.end()
+    answer = await tools.call("observe", {})
+    assert (answer.outcome, answer.refused, answer.fault, answer.rendering) == ("driver_gone", True, True, None)
+
+
+async def test_an_answer_of_an_unknown_form_is_the_drivers_fault(
+    tools: BotTools, page: FakePage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def malformed(_stamp: object) -> None:
+        raise MalformedRead(HOSTILE)
+
+    monkeypatch.setattr(page, "read_dom", malformed)
+    answer = await tools.call("observe", {})
+    text = "Failed: the driver gave an answer of an unknown form."
+    assert answer == Answer(text=text, outcome="malformed_read", fault=True)
+
+
+@pytest.mark.parametrize(("formatter", "read"), [("structured", "ax"), ("verbatim", "ax"), ("page-text", "text")])
+async def test_an_observation_counts_the_read_that_was_made(page: FakePage, formatter: str, read: str) -> None:
+    tools = BotTools(tab=Tab(page), formatter=formatter)
+    answer = await tools.call("observe", {})
+    assert answer.rendering is not None
+    assert (answer.text, set(tools.stages.ms)) == (answer.rendering.text, {"dom", read, "format"})

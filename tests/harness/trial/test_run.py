@@ -1,0 +1,162 @@
+"""There are as many rows as trials started, whatever happened to them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from harness.config import Settings
+from harness.drivers.fake import FakeHost
+from harness.drivers.fake_document import FakeDocument, FakeElement
+from harness.errors import ChromeDied, DriverError, RunStopped
+from harness.targets.base import Endpoint, Target
+from harness.targets.catalog import find_target
+from harness.targets.fake import fake
+from harness.trial.ledger import Ledger, new_ledger, resume_ledger
+from harness.trial.run import Runner, RunPlan, new_manifest, run
+from harness.trial.schedule import schedule
+from harness.trial.site import serve
+from harness.trial.spec import SpecFile, build_spec
+from harness.trial.tasks import load_tasks
+from reports.load import load_run
+from reports.row import Row
+
+TASK = """
+goal = "Read {base}page."
+facts = ["Hello", "Bye"]
+limits = { calls = 5, seconds = 20 }
+expected.reads.page = 1
+[[script]]
+tool = "open"
+url = "page"
+[[script]]
+tool = "observe"
+see = ["Hello"]
+"""
+
+Make = Callable[[], FakeDocument]
+
+
+class Everywhere(Mapping[str, Make]):
+    """A site map that has the same page at every address."""
+
+    def __getitem__(self, address: str) -> Make:
+        return lambda: FakeDocument(title="Page", elements=[FakeElement(kind="text", name="Hello")])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> RunPlan:
+    folder = tmp_path / "fixtures" / "suite" / "task"
+    (folder / "pages").mkdir(parents=True)
+    (folder / "pages" / "page.html").write_text("<p>Hello")
+    (folder / "task.toml").write_text(TASK)
+    arms = ["fake/fake/structured", "fake/fake/page-text"]
+    spec = build_spec(SpecFile(arms=arms, repeats=1), load_tasks(tmp_path / "fixtures"))
+    return RunPlan(spec=spec, trials=schedule(spec), settings=Settings(), encoding=None, encoding_name=None)
+
+
+@pytest.fixture
+def ledger(plan: RunPlan, tmp_path: Path) -> Ledger:
+    return new_ledger(tmp_path / "run", new_manifest(plan.spec, plan.trials, None))
+
+
+def starting(start: Callable[[], Awaitable[None]]) -> Target:
+    """The target `fake`, with something that happens at its start."""
+
+    @asynccontextmanager
+    async def target(settings: Settings) -> AsyncIterator[Endpoint]:
+        await start()
+        async with fake(settings) as endpoint:
+            yield endpoint
+
+    return target
+
+
+@pytest.fixture
+async def runner(plan: RunPlan, ledger: Ledger) -> AsyncIterator[Runner]:
+    async with serve({task.key: task for task in plan.spec.tasks}) as server:
+        made = Runner(plan, ledger, server)
+        made.hosts["fake"] = FakeHost(Everywhere())
+        made.targets["fake"] = find_target("fake")
+        yield made
+
+
+async def test_the_fixtures_state_decides_not_the_bots_claim(runner: Runner, plan: RunPlan, ledger: Ledger) -> None:
+    row = await runner.trial(plan.trials[0])  # no request reaches the fixture: the fake page was never served by it
+    assert (row.outcome, row.success, row.calls, row.observations, row.error) == ("wrong_result", False, 2, 1, None)
+    assert (row.facts_kept, row.facts_total, row.usage, row.est_tokens, row.est_encoding) == (1, 2, None, None, None)
+    assert (row.driver_version, row.browser_version, row.deviations) == ("1", "fake", [])
+    read = "ax" if row.formatter == "structured" else "text"
+    assert set(row.stages) == {"attach", "navigate", "settle", "model", "dom", read, "format", "harness"}
+    assert load_run(ledger.folder).rows == [row]
+
+
+Faulty = Callable[[Exception], Awaitable[Row]]
+
+
+@pytest.fixture
+def faulty(runner: Runner, plan: RunPlan) -> Faulty:
+    """The row of a trial whose target raises an error."""
+
+    async def play(error: Exception) -> Row:
+        async def fail() -> None:
+            raise error
+
+        runner.targets["fake"] = starting(fail)
+        return await runner.trial(plan.trials[0])
+
+    return play
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "said", "known"),
+    [
+        (ChromeDied("Chrome ended."), "target_failed", "Chrome ended.", True),
+        (DriverError("No answer."), "driver_failed", "No answer.", True),
+        (KeyError("x" * 500), "driver_failed", "KeyError: \"'" + "x" * 199 + '"...', False),
+    ],
+)
+async def test_each_fault_is_one_row(faulty: Faulty, error: Exception, outcome: str, said: str, known: bool) -> None:
+    row = await faulty(error)
+    assert (row.outcome, row.success, row.error) == (outcome, None, said)
+    assert row.deviations == ([] if known else ["an error that the harness does not know ended this trial"])
+    assert (row.calls, row.observations, row.obs_chars, row.browser_version) == (0, 0, None, None)
+
+
+async def test_a_cancelled_trial_has_its_row_and_runs_again(runner: Runner, plan: RunPlan, ledger: Ledger) -> None:
+    begun = asyncio.Event()
+
+    async def hang() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    runner.targets["fake"] = starting(hang)
+    trial = asyncio.create_task(runner.trial(plan.trials[0]))
+    await begun.wait()
+    trial.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await trial
+    (row,) = load_run(ledger.folder).rows
+    assert (row.trial_id, row.outcome, row.success) == (plan.trials[0].trial_id, "interrupted", None)
+
+    heard: list[Row] = []
+    again = resume_ledger(ledger.folder, str(ledger.manifest["spec_digest"]))
+    rows = await run(plan, again, heard.append)
+    assert [row.trial_id for row in rows] == [planned.trial_id for planned in plan.trials]
+    assert (heard, load_run(ledger.folder).rows) == (list(rows), list(rows))
+    assert again.manifest["versions"] == {**dict(ledger.manifest["versions"]), "drivers": {"fake": "1"}}  # type: ignore[arg-type]
+
+
+async def test_a_folder_that_cannot_be_written_stops_the_run(plan: RunPlan, ledger: Ledger) -> None:
+    (ledger.folder / "trials").touch()
+    with pytest.raises(RunStopped):
+        await run(plan, ledger, lambda row: None)
+    assert load_run(ledger.folder).rows == []
