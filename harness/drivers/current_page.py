@@ -1,6 +1,5 @@
 """One tab of the driver `current`: reads over CDP, input over Playwright, every foreign error translated here."""
 
-import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -15,6 +14,8 @@ from playwright.async_api import TimeoutError as PlaywrightTimeout
 from harness.drivers.ax_read import AxReader
 from harness.drivers.base import Dialog, DialogKind, RefTarget
 from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json
+from harness.drivers.dialogs import OpenDialogs
+from harness.drivers.inputs import INPUT_TIMEOUT_S, Inputs
 from harness.drivers.page_script import REPLACED, PageScript
 from harness.drivers.script_answer import check
 from harness.drivers.settle import Settler
@@ -33,11 +34,8 @@ from observe.model import AxText, DomObservation, PageText, Stamp
 
 NAVIGATION_TIMEOUT_MS = 15_000
 FILE_CHOOSER_TIMEOUT_MS = 2_000
-INPUT_TIMEOUT_S = 15.0
 SCREENSHOT_TIMEOUT_MS = 15_000
 SCREENSHOT_QUALITY = 60
-
-_OPEN = "A native {kind} dialog is open; answer it with the tool dialog."
 
 
 class CurrentPage:
@@ -50,10 +48,8 @@ class CurrentPage:
         self._script = PageScript(cdp, target_id)
         self._ax = AxReader(cdp, browser, target_id)
         self._settler = Settler(cdp, self._script, target_id)
-        self._waiting: PlaywrightDialog | None = None
-        self._opened = asyncio.Event()
-        self._alerts: list[Dialog] = []
-        self._running: set[asyncio.Task[None]] = set()
+        self._dialogs = OpenDialogs()
+        self._inputs = Inputs(self._dialogs)
 
     async def start(self) -> None:
         """Listen to the tab."""
@@ -66,9 +62,7 @@ class CurrentPage:
 
     async def stop(self) -> None:
         """End what still runs for this tab; a dialog that nobody answered goes with it."""
-        for task in tuple(self._running):
-            task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        await self._inputs.stop()
         await self._ax.stop()
 
     async def dispose(self) -> None:
@@ -130,7 +124,7 @@ class CurrentPage:
         return await self._value_now(target)
 
     async def _value_now(self, target: RefTarget) -> str | None:
-        if self._waiting is not None:
+        if self.dialog is not None:
             return None
         async with self._translated(sent=True):
             try:
@@ -180,14 +174,14 @@ class CurrentPage:
         return int(moved["moved"])
 
     async def screenshot(self) -> bytes:
-        self._refuse_dialog()
+        self._dialogs.refuse()
         async with self._translated():
             return await self._page.screenshot(
                 type="jpeg", quality=SCREENSHOT_QUALITY, scale="css", timeout=SCREENSHOT_TIMEOUT_MS
             )
 
     async def settle(self) -> None:
-        if self._waiting is not None:
+        if self.dialog is not None:
             return
         try:
             async with self._translated(sent=True):
@@ -203,74 +197,42 @@ class CurrentPage:
 
     @property
     def dialog(self) -> Dialog | None:
-        if self._waiting is None:
-            return None
-        return _dialog(self._waiting)
+        return self._dialogs.waiting
 
     def take_alerts(self) -> tuple[Dialog, ...]:
-        taken, self._alerts = tuple(self._alerts), []
-        return taken
+        return self._dialogs.take_alerts()
 
     async def answer_dialog(self, accept: bool, text: str | None) -> None:
         """Answer the waiting dialog; the input that opened it then ends too."""
-        waiting = self._waiting
-        if waiting is None:
+        if (answer := self._dialogs.take()) is None:
             return
-        self._waiting = None
-        self._opened.clear()
         async with self._translated(sent=True):
-            await (waiting.accept(text or "") if accept else waiting.dismiss())
-            if self._running:
-                await asyncio.wait(set(self._running), timeout=INPUT_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+            await answer(accept, text)
+            await self._inputs.drain()
 
-    def _on_dialog(self, dialog: PlaywrightDialog) -> None:
-        if dialog.type == "alert":
-            self._alerts.append(_dialog(dialog))
-            self._run(self._accept(dialog))
-            return
-        self._waiting = dialog
-        self._opened.set()
-        self._cdp.fail_pending(DialogOpen(_OPEN.format(kind=dialog.type)))
+    def _on_dialog(self, opened: PlaywrightDialog) -> None:
+        async def answer(accept: bool, text: str | None) -> None:
+            await (opened.accept(text or "") if accept else opened.dismiss())
 
-    async def _accept(self, dialog: PlaywrightDialog) -> None:
-        with suppress(PlaywrightError):  # the page may be gone, and the alert with it
-            await dialog.accept()
+        async def accept() -> None:
+            with suppress(PlaywrightError):  # the page may be gone, and the alert with it
+                await opened.accept()
 
-    def _refuse_dialog(self) -> None:
-        if self._waiting is not None:
-            raise DialogOpen(_OPEN.format(kind=self._waiting.type))
+        kind: DialogKind = opened.type  # type: ignore[assignment]  # Chrome knows these four
+        dialog = Dialog(kind=kind, message=opened.message)
+        if kind == "alert":
+            self._dialogs.accepted(dialog)
+            self._inputs.start(accept())
+        else:
+            self._cdp.fail_pending(self._dialogs.wait(dialog, answer))
 
     # ---- waiting and errors ----
 
-    def _run(self, work: Awaitable[Any]) -> asyncio.Task[None]:
-        async def run() -> None:
-            await work
-
-        task = asyncio.create_task(run())
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-        return task
-
     async def _input(self, send: Callable[[], Awaitable[Any]], *, loads: bool = False) -> None:
-        """Send input; return when it was taken, or when it opened a dialog, behind which Chrome still holds it."""
-        self._refuse_dialog()
         if self._cdp.closed.is_set():
             raise self._gone(None)
-        task = self._run(send())
-        opened = asyncio.create_task(self._opened.wait())
-        try:
-            bound = INPUT_TIMEOUT_S + (NAVIGATION_TIMEOUT_MS / 1000 if loads else 0)
-            await asyncio.wait({task, opened}, timeout=bound, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            opened.cancel()
-        if task.done():
-            async with self._translated(sent=True, loads=loads):
-                task.result()
-        elif self._waiting is None:
-            task.cancel()
-            raise TimedOut("The page took no input in time; it may already have been carried out.", input_sent=True)
-        else:
-            task.add_done_callback(_take_result)
+        async with self._translated(sent=True, loads=loads):
+            await self._inputs.send(send, INPUT_TIMEOUT_S + (NAVIGATION_TIMEOUT_MS / 1000 if loads else 0))
 
     def _on_crash(self, _params: Json, _session: str | None) -> None:
         self._cdp.fail_pending(PageGone("The page crashed."))
@@ -279,7 +241,7 @@ class CurrentPage:
     async def _translated(self, *, sent: bool | None = None, loads: bool = False) -> AsyncIterator[None]:
         """Foreign errors as refusals; `sent`: input may have reached the page; `loads`: an address was to be loaded."""
         try:
-            self._refuse_dialog()
+            self._dialogs.refuse()
             yield
         except CdpClosed as error:
             raise self._gone(sent) from error
@@ -301,17 +263,6 @@ class CurrentPage:
         if browser is not None and not browser.is_connected():
             return DriverGone("The browser ended.", input_sent=sent)
         return PageGone("The tab was closed.", input_sent=sent)
-
-
-def _dialog(dialog: PlaywrightDialog) -> Dialog:
-    kind: DialogKind = dialog.type  # type: ignore[assignment]  # Chrome knows these four
-    return Dialog(kind=kind, message=dialog.message)
-
-
-def _take_result(task: asyncio.Task[None]) -> None:
-    """An input behind a dialog ends with the dialog or with the tab; either way nobody waits for it."""
-    if not task.cancelled():
-        task.exception()
 
 
 def _load_failure(text: str) -> str:

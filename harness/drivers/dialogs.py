@@ -1,0 +1,58 @@
+"""A tab's native dialogs: alerts are accepted at once and told later, the others wait for their answer."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from harness.drivers.base import Dialog
+from observe.errors import DialogOpen
+
+OPEN = "A native {kind} dialog is open; answer it with the tool dialog."
+
+Answer = Callable[[bool, str | None], Awaitable[None]]
+"""Sends a dialog's answer to the browser: accept or dismiss, and the text of a prompt."""
+
+
+class OpenDialogs:
+    """What dialogs the tab has shown. `opened` is set while one waits."""
+
+    def __init__(self) -> None:
+        self.opened = asyncio.Event()
+        self._waiting: tuple[Dialog, Answer] | None = None
+        self._alerts: list[Dialog] = []
+
+    @property
+    def waiting(self) -> Dialog | None:
+        """The dialog that waits for its answer."""
+        return None if self._waiting is None else self._waiting[0]
+
+    def accepted(self, alert: Dialog) -> None:
+        """Keep an alert that is being accepted, to be told."""
+        self._alerts.append(alert)
+
+    def wait(self, dialog: Dialog, answer: Answer) -> DialogOpen:
+        """Keep a dialog that waits; the refusal with which everything else ends meanwhile."""
+        self._waiting = (dialog, answer)
+        self.opened.set()
+        return DialogOpen(OPEN.format(kind=dialog.kind))
+
+    def take(self) -> Answer | None:
+        """The waiting dialog's answer function; the dialog counts as answered from now on."""
+        if self._waiting is None:
+            return None
+        _, answer = self._waiting
+        self._waiting = None
+        self.opened.clear()
+        return answer
+
+    def take_alerts(self) -> tuple[Dialog, ...]:
+        """The alerts since the last call, oldest first."""
+        taken, self._alerts = tuple(self._alerts), []
+        return taken
+
+    def refuse(self) -> None:
+        """
+        Raises:
+            DialogOpen: a dialog waits for its answer.
+        """
+        if self._waiting is not None:
+            raise DialogOpen(OPEN.format(kind=self._waiting[0].kind))
