@@ -19,7 +19,8 @@ from harness.commands.format_input import format_file, format_lines
 from harness.commands.observe_once import observe_once, observed_json, page_address
 from harness.config import install_encoding, load_settings
 from harness.doctor import examine
-from harness.errors import EXIT_FAILED, EXIT_USAGE, AxtrialError, quoted
+from harness.drivers import native_install, native_pin
+from harness.errors import EXIT_FAILED, EXIT_USAGE, AxtrialError, UsageError, quoted
 from harness.targets.chrome import install_chrome
 from harness.trial.spec import SpecFile, pick_tasks, read_spec_file, with_options
 from observe.errors import ObservationError
@@ -60,13 +61,20 @@ def doctor(as_json: Json = False) -> None:
         raise typer.Exit(EXIT_FAILED)
 
 
-@app.command(epilog="Example: [bold]axtrial setup[/bold]")
-def setup() -> None:
-    """Bring what the default run needs: find or install Chrome, put the token encoding in place."""
+@app.command(epilog="Examples: [bold]axtrial setup[/bold]   [bold]axtrial setup --driver agent-browser[/bold]")
+def setup(
+    driver: Annotated[str | None, typer.Option(help="Also fetch this driver, with npm: agent-browser.")] = None,
+) -> None:
+    """Bring what runs need: find or install Chrome, put the token encoding in place, fetch a native driver."""
+    if driver not in (None, native_pin.NAME):
+        raise UsageError(f"the driver {quoted(driver)} is not one that is fetched; there is {native_pin.NAME}")
     settings = load_settings()
-    found = install_chrome(settings, lambda line: show.err.print(line, markup=False))
+    found = install_chrome(settings, _report_step)
     encoding = install_encoding(settings)
     show.err.print(f"Chrome {found.version} ({found.source}); token encoding {encoding.name}", markup=False)
+    if driver is not None:
+        native = _wait(native_install.install_native(settings, _report_step))
+        show.err.print(f"driver {driver} {native.version} ({native.platform})", markup=False)
 
 
 @app.command(
@@ -192,6 +200,10 @@ def _show_report(folder: Path, *, as_json: bool) -> bool:
             show.out.print(part)
     show.err.print(f"report: {paths.html}", markup=False, soft_wrap=True)
     return all(row.outcome == "completed" and row.success for row in loaded.rows)
+
+
+def _report_step(line: str) -> None:
+    show.err.print(line, markup=False, soft_wrap=True)
 
 
 def _print_json(value: object) -> None:

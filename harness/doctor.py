@@ -6,7 +6,17 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from harness.config import Settings, install_encoding, surroundings, whole_environment
-from harness.errors import ChromeNotFound, ChromeSettingWrong, SetupError, quoted
+from harness.drivers.native_install import find_npm, npm_remedy
+from harness.drivers.native_pin import NAME, SETUP_COMMAND, find_native
+from harness.errors import (
+    ChromeNotFound,
+    ChromeSettingWrong,
+    NativeMismatch,
+    NativeMissing,
+    NativeUnsupported,
+    SetupError,
+    quoted,
+)
 from harness.quick import run_bounded
 from harness.targets.chrome import find_chrome
 from harness.targets.local import runs_without_sandbox
@@ -23,7 +33,8 @@ DRIVER_PACKAGES = ("playwright", "websockets")
 class Check:
     """One line of the doctor.
 
-    `remedy` is the command that brings what is missing; None where nothing is. `required`: the default run needs it.
+    `remedy` is the command that brings what is missing; None where nothing is, or nothing can bring it. `required`: the
+    default run needs it.
     """
 
     name: str
@@ -48,6 +59,7 @@ def examine(settings: Settings) -> list[Check]:
     return [
         _chrome(settings),
         _driver_current(),
+        _driver_agent_browser(settings),
         _container_engine(),
         Check(name="model route scripted", ok=True, version=None, detail="built in", required=True),
         _encoding(settings),
@@ -79,6 +91,23 @@ def _driver_current() -> Check:
                 name="driver current", ok=False, version=None, detail=detail, remedy="make setup", required=True
             )
     return Check(name="driver current", ok=True, version=", ".join(versions), detail="built in", required=True)
+
+
+def _driver_agent_browser(settings: Settings) -> Check:
+    name = f"driver {NAME}"
+    try:
+        found = find_native(settings)
+    except NativeUnsupported as error:
+        return Check(name=name, ok=False, version=None, detail=error.message)
+    except (NativeMissing, NativeMismatch) as error:
+        around = surroundings()
+        try:
+            find_npm(around)
+        except SetupError:
+            remedy = f"{npm_remedy(around)}; then: {SETUP_COMMAND}"
+            return Check(name=name, ok=False, version=None, detail=f"npm is missing; {error.message}", remedy=remedy)
+        return Check(name=name, ok=False, version=None, detail=error.message, remedy=SETUP_COMMAND)
+    return Check(name=name, ok=True, version=found.version, detail=f"{found.platform}, {quoted(str(found.path))}")
 
 
 def _container_engine() -> Check:

@@ -11,6 +11,10 @@ AxtrialError                  one sentence for the user
     PortTaken                 another program listens on the wanted debugging port
     TargetTimedOut            it did not become ready within a named bound
   DriverError                 how Chrome is spoken to: outcome `driver_failed`
+    NativeUnusable            the pinned native driver cannot be used here, whatever the trial
+      NativeMissing           it has not been fetched; says the command that fetches it
+      NativeMismatch          it is not the pinned one; names what it is and what the pin says
+      NativeUnsupported       there is none for this platform
   PageNotObserved             one page could not be loaded or observed
   ProcessNotStarted           the system refused to start a program
   RunStopped                  the run cannot go on (disk full, folder gone); what it has is kept and can be resumed
@@ -78,6 +82,22 @@ class TargetTimedOut(TargetError):
 
 class DriverError(AxtrialError):
     """A fault of the driver."""
+
+
+class NativeUnusable(DriverError):
+    """The pinned native driver cannot be used on this machine."""
+
+
+class NativeMissing(NativeUnusable):
+    """The native driver's binary is not in the cache; the sentence names the command that brings it."""
+
+
+class NativeMismatch(NativeUnusable):
+    """The native driver is not the pinned one; the sentence names both numbers."""
+
+
+class NativeUnsupported(NativeUnusable):
+    """The native driver's package holds no binary for this platform."""
 
 
 class PageNotObserved(AxtrialError):

@@ -13,6 +13,8 @@ from harness.config import load_settings
 from harness.drivers import current
 from harness.drivers.current import CurrentDriver
 from harness.drivers.current_page import CurrentPage
+from harness.drivers.native_pin import NativeBinary, find_native
+from harness.errors import NativeMissing
 from harness.targets.base import Endpoint
 from harness.targets.local import local
 
@@ -46,6 +48,15 @@ async def endpoint() -> AsyncIterator[Endpoint]:
 async def current_driver(endpoint: Endpoint) -> AsyncIterator[CurrentDriver]:
     async with current.start() as host, host.attach(endpoint) as driver:
         yield driver
+
+
+@pytest.fixture(scope="session")
+def native_binary() -> NativeBinary:
+    """The pinned native driver; `make setup` brings it where there is npm."""
+    try:
+        return find_native(load_settings())
+    except NativeMissing as missing:
+        pytest.skip(missing.message)
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -60,7 +60,7 @@ async def observe_once(address: str, driver: str, target: str, formatter: str, s
     """
     needs = get(formatter).needs
     async with AsyncExitStack() as stack:
-        host = await stack.enter_async_context(start_driver(driver))
+        host = await stack.enter_async_context(start_driver(driver, settings))
         endpoint = await stack.enter_async_context(find_target(target)(settings))
         attached = await stack.enter_async_context(host.attach(endpoint))
         page = await attached.first_page()

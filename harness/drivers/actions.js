@@ -35,7 +35,7 @@
       for (const [x, y] of pointsOf(target)) {
         any = true;
         const at = deepAt(x, y);
-        if (at !== null && targets.some((one) => contains(one, at))) return { status: "ok", x, y };
+        if (at !== null && targets.some((one) => contains(one, at))) return { status: "ok", x, y, own: contains(item, at) };
         covering ??= at;
       }
     }
@@ -108,7 +108,8 @@
     if (found.status !== "ok") return found;
     if (activeDeep() !== item || fieldRefusal(item) !== null) return { status: "not_editable", why: "it does not take the focus" };
     selectAll(item);
-    return { status: "ok", typed: false, empty: valueOf(item) === "" && !(is(item, HTMLInputElement) && item.value !== "") };
+    const plain = is(item, HTMLTextAreaElement) || is(item, HTMLInputElement);
+    return { status: "ok", typed: false, plain, empty: valueOf(item) === "" && !(is(item, HTMLInputElement) && item.value !== "") };
   };
 
   const selectOption = (nonce, n, wanted) => {
@@ -177,5 +178,19 @@
     return is(item, HTMLInputElement) && item.type === "password" ? null : cut(valueOf(item), limits.value)[0];
   };
 
-  return { click, type, selectOption, upload, unmark, scroll, settle, valueNow };
+  /* For a driver that names elements by selector: does the stamped attribute name this element alone? Copies that a page
+     made lose it. */
+  const onlyStamped = (nonce, n) => {
+    const item = observer.current(n);
+    const mark = `[${limits.attribute}="${nonce}:${n}"]`;
+    const all = () => Array.from(Document.prototype.querySelectorAll.call(document, mark));
+    for (const copy of all()) if (copy !== item) element.remove(copy, limits.attribute);
+    const left = all();
+    if (left.some((one) => one !== item)) return "copied";
+    return left.length === 1 ? "document" : "shadow";
+  };
+  const scrolled = () => element.top(page.scroller(document) ?? page.top(document));
+
+  return { click, type, selectOption, upload, unmark, marked: () => marked, scroll, scrolled, settle, valueNow,
+    onlyStamped };
 }

@@ -5,19 +5,21 @@ from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from types import MappingProxyType
 
+from harness.config import Settings
 from harness.drivers.base import DriverHost
 from harness.errors import UsageError, quoted
 
 DRIVERS: Mapping[str, str] = MappingProxyType(
     {
+        "agent-browser": "harness.drivers.agent_browser:start",
         "current": "harness.drivers.current:start",
         "fake": "harness.drivers.fake:start",
     }
 )
-"""Name -> `module:function`; the function takes nothing and gives the driver program as a context manager."""
+"""Name -> `module:function`; the function takes the settings and gives the driver program as a context manager."""
 
 
-def start_driver(name: str) -> AbstractAsyncContextManager[DriverHost]:
+def start_driver(name: str, settings: Settings) -> AbstractAsyncContextManager[DriverHost]:
     """The driver program of that name, started for as long as the block runs.
 
     Raises:
@@ -26,5 +28,5 @@ def start_driver(name: str) -> AbstractAsyncContextManager[DriverHost]:
     if name not in DRIVERS:
         raise UsageError(f"There is no driver {quoted(name)}; the drivers are {', '.join(sorted(DRIVERS))}.")
     module, _, function = DRIVERS[name].partition(":")
-    start: Callable[[], AbstractAsyncContextManager[DriverHost]] = getattr(import_module(module), function)
-    return start()
+    start: Callable[[Settings], AbstractAsyncContextManager[DriverHost]] = getattr(import_module(module), function)
+    return start(settings)

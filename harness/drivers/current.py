@@ -11,6 +11,7 @@ from importlib.metadata import version
 from playwright.async_api import Browser, BrowserContext, Page, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
+from harness.config import Settings
 from harness.drivers.cdp import CdpClosed, CdpConnection, open_cdp
 from harness.drivers.current_page import CurrentPage
 from harness.errors import DriverError
@@ -130,7 +131,7 @@ async def _disconnect(browser: Browser) -> None:
 
 
 @asynccontextmanager
-async def start() -> AsyncIterator[CurrentHost]:
+async def start(_settings: Settings | None = None) -> AsyncIterator[CurrentHost]:
     """The Playwright program, for as long as the block runs."""
     async with async_playwright() as playwright:
         yield CurrentHost(playwright)

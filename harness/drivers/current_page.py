@@ -16,6 +16,7 @@ from harness.drivers.base import Dialog, DialogKind, RefTarget
 from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json
 from harness.drivers.dialogs import OpenDialogs
 from harness.drivers.inputs import INPUT_TIMEOUT_S, Inputs
+from harness.drivers.load_failure import load_failure
 from harness.drivers.page_script import REPLACED, PageScript
 from harness.drivers.script_answer import check
 from harness.drivers.settle import Settler
@@ -255,7 +256,7 @@ class CurrentPage:
             if self._page.is_closed() or self._cdp.closed.is_set():
                 raise self._gone(sent) from error
             if loads:
-                raise LoadFailed(_load_failure(error.message), input_sent=sent) from error
+                raise LoadFailed(load_failure(error.message), input_sent=sent) from error
             raise MalformedRead("the browser refused the input") from error
 
     def _gone(self, sent: bool | None) -> PageGone | DriverGone:
@@ -263,10 +264,3 @@ class CurrentPage:
         if browser is not None and not browser.is_connected():
             return DriverGone("The browser ended.", input_sent=sent)
         return PageGone("The tab was closed.", input_sent=sent)
-
-
-def _load_failure(text: str) -> str:
-    """Chrome's own error code, without the address or any page text beside it."""
-    code = next((word for word in text.split() if word.startswith("net::ERR_") and word[5:].isascii()), None)
-    word = code[:60] if code is not None else "no reason given"
-    return f"The page could not be loaded ({word})."

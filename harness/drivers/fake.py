@@ -8,6 +8,7 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from harness.config import Settings
 from harness.drivers.fake_document import FakeDocument, FakeElement
 from harness.drivers.fake_page import FakePage, SiteMap
 from harness.targets.base import Endpoint
@@ -73,6 +74,6 @@ def demo() -> FakeDocument:
 
 
 @asynccontextmanager
-async def start() -> AsyncIterator[FakeHost]:
+async def start(_settings: Settings | None = None) -> AsyncIterator[FakeHost]:
     """The driver over a site of one page, DEMO_URL."""
     yield FakeHost({DEMO_URL: demo})

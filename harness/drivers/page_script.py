@@ -74,6 +74,24 @@ class PageScript:
             self._object = None
             raise DocumentReplaced(REPLACED) from error
 
+    async def handle(self, name: str) -> str:
+        """The object id of the element that a script function returns.
+
+        Raises:
+            DocumentReplaced, MalformedRead: as `call`.
+        """
+        try:
+            answer = await self._cdp.send(
+                "Runtime.callFunctionOn",
+                {"objectId": self._object, "functionDeclaration": f"function () {{ return this.{name}(); }}"},
+            )
+        except CdpError as error:
+            raise DocumentReplaced(REPLACED) from error
+        object_id = answer["result"].get("objectId")
+        if object_id is None:
+            raise MalformedRead(f"page script: {name}")
+        return str(object_id)
+
     async def _install(self) -> str:
         made = await self._cdp.send("Page.createIsolatedWorld", {"frameId": self._frame_id, "worldName": _WORLD})
         unique = self._contexts.get(made["executionContextId"])

@@ -197,7 +197,7 @@ async def run(plan: RunPlan, ledger: Ledger, ended: Callable[[Row], None]) -> tu
         runner = Runner(plan, ledger, server)
         waiting = [planned for planned in plan.trials if planned.trial_id not in ledger.done]
         for name in dict.fromkeys(planned.arm.driver for planned in waiting):
-            runner.hosts[name] = await stack.enter_async_context(start_driver(name))
+            runner.hosts[name] = await stack.enter_async_context(start_driver(name, plan.settings))
         for name in dict.fromkeys(planned.arm.target for planned in waiting):
             runner.targets[name] = find_target(name)
         _record_versions(ledger, runner.hosts, plan.chrome_version)

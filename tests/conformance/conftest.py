@@ -1,11 +1,14 @@
 """A stage for each driver: the conformance pages, loaded, changed and read back in the driver's own way."""
 
+import asyncio
 import http.server
 import importlib.util
+import json
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, cast
@@ -13,12 +16,16 @@ from typing import TYPE_CHECKING, Protocol, cast
 import pytest
 import pytest_asyncio
 
+from harness.drivers.agent_browser import AgentDriver, AgentHost
+from harness.drivers.agent_page import AgentPage
 from harness.drivers.base import DriverPage
+from harness.drivers.cdp import CdpError
 from harness.drivers.current import CurrentDriver
 from harness.drivers.current_page import CurrentPage
 from harness.drivers.fake import FakeDriver, FakeHost
 from harness.drivers.fake_document import FakeDocument
 from harness.drivers.fake_page import FakePage
+from harness.drivers.native_pin import NativeBinary
 from harness.host.tab import Tab
 from harness.targets.base import Endpoint
 from observe.model import ActionRef, Observation
@@ -172,6 +179,48 @@ class CurrentBrowser:
         return found
 
 
+class AgentBrowser:
+    """The driver `agent-browser`: a native child for each tab, on a real Chromium."""
+
+    def __init__(self, driver: AgentDriver, address: str, stack: AsyncExitStack) -> None:
+        self.address = address
+        self._driver = driver
+        self._stack = stack
+
+    async def open(self) -> DriverPage:
+        page = await self._driver.fresh_page()
+        self._stack.push_async_callback(self._close, page)
+        return page
+
+    @staticmethod
+    async def _close(page: AgentPage) -> None:
+        with suppress(CdpError):  # some tests close it themselves
+            await page._browser.send("Target.closeTarget", {"targetId": page.target_id})
+
+    @staticmethod
+    async def _evaluate(page: DriverPage, script: str) -> object:
+        assert isinstance(page, AgentPage)
+        answer = await page._cdp.send(
+            "Runtime.evaluate", {"expression": script, "awaitPromise": True, "returnByValue": True}
+        )
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    async def mutate(self, page: DriverPage, name: str, change: str) -> None:
+        await self._evaluate(page, PAGES[name].mutations[change].script)
+
+    async def reload(self, page: DriverPage) -> None:
+        assert isinstance(page, AgentPage)
+        loaded = asyncio.Event()
+        page._cdp.on("Page.loadEventFired", lambda _params, _session: loaded.set())
+        await page._cdp.send("Page.reload")
+        await loaded.wait()
+
+    async def read(self, page: DriverPage, fact: str) -> str | None:
+        found = await self._evaluate(page, f"facts[{json.dumps(fact)}] ?? null")
+        return found if isinstance(found, str) else None
+
+
 class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         page = PAGES.get(self.path.lstrip("/"))
@@ -197,24 +246,46 @@ def conformance_address() -> Iterator[str]:
         thread.join()
 
 
-@pytest.fixture(params=["fake", pytest.param("current", marks=pytest.mark.browser)])
-def attached(request: pytest.FixtureRequest) -> tuple[CurrentDriver, str] | None:
-    """The real driver and its pages, started only where they are wanted; None: the fake."""
+REAL = ("current", "agent-browser")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attached:
+    """What a driver needs for a stage; all None: the fake."""
+
+    current: CurrentDriver | None = None
+    native: NativeBinary | None = None
+    endpoint: Endpoint | None = None
+    address: str = FAKE_ADDRESS
+
+
+@pytest.fixture(params=["fake", *(pytest.param(name, marks=pytest.mark.browser) for name in REAL)])
+def attached(request: pytest.FixtureRequest) -> Attached:
+    """The real drivers and their pages are started only where they are wanted."""
     if (gap := KNOWN_GAPS.get((request.param, request.node.originalname))) is not None:
         request.applymarker(pytest.mark.xfail(strict=True, reason=gap))
-    if request.param == "fake":
-        return None
-    return request.getfixturevalue("current_driver"), request.getfixturevalue("conformance_address")
+    wanted = request.getfixturevalue
+    match request.param:
+        case "current":
+            return Attached(current=wanted("current_driver"), address=wanted("conformance_address"))
+        case "agent-browser":
+            native = wanted("native_binary")
+            return Attached(native=native, endpoint=wanted("endpoint"), address=wanted("conformance_address"))
+        case _:
+            return Attached()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def stage(attached: tuple[CurrentDriver, str] | None) -> AsyncIterator[Stage]:
+async def stage(attached: Attached) -> AsyncIterator[Stage]:
     """A fresh tab of each driver in turn."""
     async with AsyncExitStack() as stack:
         browser: Browser
-        if attached is None:
+        if attached.current is not None:
+            browser = CurrentBrowser(attached.current, attached.address, stack)
+        elif attached.native is not None and attached.endpoint is not None:
+            driver = await stack.enter_async_context(AgentHost(attached.native).attach(attached.endpoint))
+            browser = AgentBrowser(driver, attached.address, stack)
+        else:
             site = {f"{FAKE_ADDRESS}/{name}": page.fake for name, page in PAGES.items()}
             browser = FakeBrowser(await stack.enter_async_context(FakeHost(site).attach(NO_ENDPOINT)))
-        else:
-            browser = CurrentBrowser(*attached, stack)
         yield Stage(browser, await browser.open())

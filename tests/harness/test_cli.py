@@ -172,6 +172,7 @@ async def test_observe_as_json_has_the_contracts_keys(formatter: str) -> None:
         (["run", "--fixtures", "none"], "none: not a folder; a fixtures folder holds SUITE/NAME/task.toml"),
         (["run", "--resume"], 'there is no run in "runs" to resume; name its folder with --out'),
         (["run", "--resume", "--out", "none"], 'the folder "none" holds no run to resume: No such file or directory'),
+        (["setup", "--driver", "x"], 'the driver "x" is not one that is fetched; there is agent-browser'),
         (["tasks", "--suite", "chess"], 'no task or suite is called "chess"; there are'),
         (["format", "none.txt"], '"none.txt" cannot be read: No such file or directory'),
         (["format", "."], '"." cannot be read: Is a directory'),

@@ -7,7 +7,8 @@ import pytest
 from harness import doctor
 from harness.config import Settings, Surroundings
 from harness.doctor import Check, examine
-from harness.errors import ChromeNotFound
+from harness.drivers.native_pin import NativeBinary
+from harness.errors import ChromeNotFound, NativeMismatch, NativeMissing, NativeUnsupported, NativeUnusable
 from harness.targets.chrome import Found
 
 
@@ -24,6 +25,8 @@ def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_all_that_the_default_run_needs_is_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = Found(path=Path("/chrome"), version="156.0", source="installed")
+    native = NativeBinary(path=tmp_path / "agent-browser", version="0.41.2", sha256="ab12", platform="linux-x64")
+    monkeypatch.setattr(doctor, "find_native", lambda settings: native)
     monkeypatch.setattr(doctor, "find_chrome", lambda settings: found)
     monkeypatch.setattr(doctor, "runs_without_sandbox", lambda: True)
 
@@ -38,6 +41,7 @@ def test_all_that_the_default_run_needs_is_here(monkeypatch: pytest.MonkeyPatch,
         Check(
             name="driver current", ok=True, version="playwright 1.2, websockets 3.4", detail="built in", required=True
         ),
+        Check(name="driver agent-browser", ok=True, version="0.41.2", detail=f'linux-x64, "{tmp_path}/agent-browser"'),
         Check(
             name="container engine",
             ok=False,
@@ -87,4 +91,45 @@ def test_wrong_setting_is_told(tmp_path: Path) -> None:
         detail=f'the setting chrome is not a Chrome that runs: "{tmp_path}/none" is not a file',
         remedy="unset AXTRIAL_CHROME, or let it name a Chrome",
         required=True,
+    )
+
+
+SETUP = "axtrial setup --driver agent-browser"
+NODE = "install Node.js from nodejs.org, which brings npm"
+
+
+@pytest.mark.parametrize(
+    ("programs", "error", "said"),
+    [
+        (["npm"], NativeMissing("it is not here"), ("it is not here", SETUP)),
+        (["npm"], NativeMismatch("it is 2, not 1"), ("it is 2, not 1", SETUP)),
+        ([], NativeMissing("it is not here"), ("npm is missing; it is not here", f"{NODE}; then: {SETUP}")),
+        (
+            ["apt-get"],
+            NativeMismatch("it is 2, not 1"),
+            ("npm is missing; it is 2, not 1", f"as root run: apt-get install -y npm; then: {SETUP}"),
+        ),
+        (["npm"], NativeUnsupported("no binary"), ("no binary", None)),
+    ],
+)
+def test_agent_browser_is_not_here(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    programs: list[str],
+    error: NativeUnusable,
+    said: tuple[str, str | None],
+) -> None:
+    def unusable(settings: Settings) -> NativeBinary:
+        raise error
+
+    for program in programs:
+        (tmp_path / program).touch(mode=0o755)
+    around = Surroundings(search_path=str(tmp_path), home=tmp_path, playwright_browsers=tmp_path)
+    monkeypatch.setattr(doctor, "surroundings", lambda: around)
+    monkeypatch.setattr(doctor, "find_native", unusable)
+
+    checks = {check.name: check for check in examine(Settings(cache_dir=tmp_path))}
+
+    assert checks["driver agent-browser"] == Check(
+        name="driver agent-browser", ok=False, version=None, detail=said[0], remedy=said[1]
     )

@@ -1,0 +1,121 @@
+"""Driver `agent-browser`: the optional, pinned native driver of ADR-0124, one owned child for each tab.
+
+The children of one browser share one queue. The browser itself belongs to its target.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from harness.config import Settings
+from harness.drivers.agent_child import Queue, native_child
+from harness.drivers.agent_page import AgentPage
+from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json, open_cdp
+from harness.drivers.native_pin import NativeBinary, find_native
+from harness.errors import DriverError
+from harness.targets.base import Endpoint
+
+VIEWPORT: Json = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
+
+
+class AgentDriver:
+    """Attached to one browser."""
+
+    def __init__(self, binary: NativeBinary, endpoint: Endpoint, browser: CdpConnection, stack: AsyncExitStack) -> None:
+        self._binary = binary
+        self._endpoint = endpoint
+        self._browser = browser
+        self._stack = stack
+        self._queue = Queue(browser=browser, chrome_pid=endpoint.pid)
+
+    async def first_page(self) -> AgentPage:
+        """The tab that the browser started with.
+
+        Raises:
+            DriverError: there is none, or a step of the child's start deviates.
+        """
+        tabs = await self._tabs()
+        return await self._adopt(tabs[0]) if tabs else await self.new_page()
+
+    async def new_page(self, context: str | None = None) -> AgentPage:
+        """A new tab, in the browser's own profile or in the browser context of that id.
+
+        Raises:
+            DriverError: it cannot be opened, or a step of the child's start deviates.
+        """
+        given = {} if context is None else {"browserContextId": context}
+        made = await self._send("Target.createTarget", {"url": "about:blank", **given})
+        return await self._adopt(made["targetId"])
+
+    async def fresh_page(self) -> AgentPage:
+        """A new tab in a context of its own, without cookies or storage of any other.
+
+        Raises:
+            DriverError: as new_page.
+        """
+        made = await self._send("Target.createBrowserContext", {"disposeOnDetach": True})
+        return await self.new_page(made["browserContextId"])
+
+    def diagnostics(self) -> tuple[str, ...]:
+        """How each native command ended, oldest first; may quote page text, so it stays in the trial's folder."""
+        return tuple(self._queue.diagnostics)
+
+    async def _adopt(self, target_id: str) -> AgentPage:
+        before = await self._tabs()
+        child = await self._stack.enter_async_context(
+            native_child(self._binary, self._endpoint, target_id, self._queue)
+        )
+        if await self._tabs() != before:
+            raise DriverError("the native driver opened or closed a tab")
+        try:
+            address = self._endpoint.browser_ws.partition("/devtools/")[0] + f"/devtools/page/{target_id}"
+            cdp = await self._stack.enter_async_context(open_cdp(address))
+        except CdpClosed as error:
+            raise DriverError("The tab could not be attached to.") from error
+        page = AgentPage(child, cdp, self._browser, target_id)
+        self._stack.push_async_callback(page.stop)
+        await page.start(VIEWPORT)
+        return page
+
+    async def _tabs(self) -> list[str]:
+        found = await self._send("Target.getTargets", {"filter": [{"type": "page"}]})
+        return [each["targetId"] for each in found["targetInfos"]]
+
+    async def _send(self, method: str, params: Json) -> Json:
+        try:
+            return await self._browser.send(method, params)
+        except (CdpClosed, CdpError, CdpTimeout) as error:
+            raise DriverError("Chrome does not answer on its debugging port.") from error
+
+
+class AgentHost:
+    """The checked binary. Nothing runs between two browsers."""
+
+    name = "agent-browser"
+
+    def __init__(self, binary: NativeBinary) -> None:
+        self._binary = binary
+        self.version = f"agent-browser {binary.version}, {binary.platform}, sha256 {binary.sha256}"
+
+    @asynccontextmanager
+    async def attach(self, endpoint: Endpoint) -> AsyncIterator[AgentDriver]:
+        """Attached to `endpoint`; every child is ended and its folder removed at the end.
+
+        Raises:
+            DriverError: nothing answers at the endpoint.
+        """
+        async with AsyncExitStack() as stack:
+            try:
+                browser = await stack.enter_async_context(open_cdp(endpoint.browser_ws))
+            except CdpClosed as error:
+                raise DriverError("Chrome does not answer on its debugging port.") from error
+            yield AgentDriver(self._binary, endpoint, browser, stack)
+
+
+@asynccontextmanager
+async def start(settings: Settings) -> AsyncIterator[AgentHost]:
+    """The native driver, if it is there and is the pinned one.
+
+    Raises:
+        DriverError: it is missing, or its version or digest is not the pinned one; the sentence has both.
+    """
+    yield AgentHost(find_native(settings))
