@@ -69,8 +69,9 @@ class _Manifest(BaseModel):
 async def install_native(settings: Settings, report: Callable[[str], None], pin: Pin = PIN) -> NativeBinary:
     """Put the pinned binary into the cache folder; does nothing where it is there and right, sets a missing run bit.
 
-    `report` gets a line before the download. Takes at most about `NPM_S` seconds. Once at a time in a process: a program
-    that is started while the binary is written inherits the open file for a moment, and the binary does not run then.
+    `report` gets a line before the download. Takes at most about `NPM_S` seconds. Once at a time in a
+    process: a program that is started while the binary is written holds the open file for a moment, in which the
+    system does not run it.
 
     Raises:
         SetupError: no npm, no binary for this platform, the download failed or took too long, the package or the

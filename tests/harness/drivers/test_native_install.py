@@ -12,7 +12,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,8 +31,6 @@ BINARY = b"#!/bin/sh\necho agent-browser 9.8.7\n"
 MEMBER = "package/bin/agent-browser-linux-x64"
 MANIFEST = json.dumps({"name": "agent-browser", "version": "9.8.7", "bin": {"agent-browser": "bin/x.js"}}).encode()
 FETCHING = "fetching agent-browser 9.8.7 with `npm pack` (54 MB, at most 180 s)"
-
-Install = Callable[[Pin], Awaitable[NativeBinary]]
 
 
 def plain(name: str, data: bytes) -> tuple[tarfile.TarInfo, bytes]:
@@ -61,10 +59,13 @@ def pin_of(package: bytes, binary: bytes = BINARY) -> Pin:
 
 
 class Npm:
-    """A program `npm`, alone in PATH, that notes its calls and brings a prepared package."""
+    """A program `npm`, alone in PATH, that notes its calls and brings a prepared package; and an empty cache."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
+        self.settings = settings
+        self.path = settings.cache_dir / "agent-browser" / "9.8.7" / "agent-browser"
+        self.lines: list[str] = []
         self.package = packed(plain(MEMBER, BINARY), plain("package/package.json", MANIFEST))
         self.write('/bin/cp "$0.tgz" agent-browser-9.8.7.tgz')
 
@@ -78,6 +79,9 @@ class Npm:
     def brings(self, package: bytes) -> Pin:
         (self.folder / "npm.tgz").write_bytes(package)
         return pin_of(package)
+
+    async def install(self, pin: Pin) -> NativeBinary:
+        return await install_native(self.settings, self.lines.append, pin)
 
     @property
     def calls(self) -> list[str]:
@@ -93,31 +97,8 @@ def npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Npm]:
     temp = tmp_path / "temp"
     temp.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temp))
-    yield Npm(tmp_path / "bin")
+    yield Npm(tmp_path / "bin", Settings(cache_dir=tmp_path / "cache"))
     assert list(temp.iterdir()) == []
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(cache_dir=tmp_path / "cache")
-
-
-@pytest.fixture
-def lines() -> list[str]:
-    return []
-
-
-@pytest.fixture
-def install(npm: Npm, settings: Settings, lines: list[str]) -> Install:
-    async def call(pin: Pin) -> NativeBinary:
-        return await install_native(settings, lines.append, pin)
-
-    return call
-
-
-@pytest.fixture
-def path(settings: Settings) -> Path:
-    return settings.cache_dir / "agent-browser" / "9.8.7" / "agent-browser"
 
 
 def kept(settings: Settings) -> list[str]:
@@ -125,53 +106,49 @@ def kept(settings: Settings) -> list[str]:
     return sorted(str(file.relative_to(settings.cache_dir)) for file in settings.cache_dir.rglob("*") if file.is_file())
 
 
-async def test_the_binary_alone_is_kept(
-    install: Install, npm: Npm, settings: Settings, lines: list[str], path: Path
-) -> None:
+async def test_the_binary_alone_is_kept(npm: Npm) -> None:
     pin = pin_of(npm.package)
-    found = await install(pin)
+    found = await npm.install(pin)
 
-    assert found == NativeBinary(path=path, version="9.8.7", sha256=pin.sha256["linux-x64"], platform="linux-x64")
-    assert (path.read_bytes(), path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (
+    assert found == NativeBinary(path=npm.path, version="9.8.7", sha256=pin.sha256["linux-x64"], platform="linux-x64")
+    assert (npm.path.read_bytes(), npm.path.stat().st_mode & 0o777, npm.path.parent.stat().st_mode & 0o777) == (
         BINARY,
         0o755,
         0o700,
     )
-    assert (kept(settings), lines) == (["agent-browser/9.8.7/agent-browser"], [FETCHING])
+    assert (kept(npm.settings), npm.lines) == (["agent-browser/9.8.7/agent-browser"], [FETCHING])
     (call,) = npm.calls
     assert call.split()[:4] == ["pack", "agent-browser@9.8.7", "--json", "--ignore-scripts"]
 
 
-async def test_a_second_installation_does_nothing(install: Install, npm: Npm, lines: list[str], path: Path) -> None:
+async def test_a_second_installation_does_nothing(npm: Npm) -> None:
     pin = pin_of(npm.package)
-    first = await install(pin)
-    written = path.stat().st_mtime_ns
+    first = await npm.install(pin)
+    written = npm.path.stat().st_mtime_ns
     (npm.folder / "npm").unlink()
 
-    assert (await install(pin), path.stat().st_mtime_ns, lines) == (first, written, [FETCHING])
+    assert (await npm.install(pin), npm.path.stat().st_mtime_ns, npm.lines) == (first, written, [FETCHING])
 
 
-async def test_a_missing_run_bit_is_set_without_a_download(install: Install, npm: Npm, path: Path) -> None:
+async def test_a_missing_run_bit_is_set_without_a_download(npm: Npm) -> None:
     pin = pin_of(npm.package)
-    first = await install(pin)
-    path.chmod(0o644)
+    first = await npm.install(pin)
+    npm.path.chmod(0o644)
 
-    assert (await install(pin), path.stat().st_mode & 0o777, len(npm.calls)) == (first, 0o755, 1)
+    assert (await npm.install(pin), npm.path.stat().st_mode & 0o777, len(npm.calls)) == (first, 0o755, 1)
 
 
-async def test_a_wrong_file_is_replaced_and_halves_are_removed(
-    install: Install, npm: Npm, settings: Settings, path: Path
-) -> None:
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"damaged")
+async def test_a_wrong_file_is_replaced_and_halves_are_removed(npm: Npm) -> None:
+    npm.path.parent.mkdir(parents=True)
+    npm.path.write_bytes(b"damaged")
     for name, age in ((".new-old", 7200.0), (".new-fresh", 0.0)):
-        half = path.parent / name
+        half = npm.path.parent / name
         half.touch()
         os.utime(half, (time.time() - age, time.time() - age))
 
-    await install(pin_of(npm.package))
+    await npm.install(pin_of(npm.package))
 
-    assert (path.read_bytes(), kept(settings)) == (
+    assert (npm.path.read_bytes(), kept(npm.settings)) == (
         BINARY,
         ["agent-browser/9.8.7/.new-fresh", "agent-browser/9.8.7/agent-browser"],
     )
@@ -190,9 +167,9 @@ print(asyncio.run(install_native(Settings(cache_dir=Path(sys.argv[1])), lambda l
 """
 
 
-async def test_processes_that_install_at_the_same_time(npm: Npm, settings: Settings, path: Path) -> None:
+async def test_processes_that_install_at_the_same_time(npm: Npm) -> None:
     pin = pin_of(npm.package)
-    argv = (sys.executable, "-c", INSTALLS, str(settings.cache_dir), pin.integrity, pin.sha256["linux-x64"])
+    argv = (sys.executable, "-c", INSTALLS, str(npm.settings.cache_dir), pin.integrity, pin.sha256["linux-x64"])
     environment = {**whole_environment(), "TMPDIR": tempfile.gettempdir()}
     pipe = asyncio.subprocess.PIPE
     started = [
@@ -200,8 +177,8 @@ async def test_processes_that_install_at_the_same_time(npm: Npm, settings: Setti
         for _ in range(4)
     ]
     said = await asyncio.gather(*(process.communicate() for process in started))
-    assert said == [(f"{path}\n".encode(), b"")] * 4
-    assert (path.read_bytes(), kept(settings)) == (BINARY, ["agent-browser/9.8.7/agent-browser"])
+    assert said == [(f"{npm.path}\n".encode(), b"")] * 4
+    assert (npm.path.read_bytes(), kept(npm.settings)) == (BINARY, ["agent-browser/9.8.7/agent-browser"])
 
 
 def manifest(version: object) -> tuple[tarfile.TarInfo, bytes]:
@@ -235,45 +212,43 @@ PACKAGES = [
 
 @pytest.mark.parametrize(("members", "sentence"), PACKAGES)
 async def test_a_wrong_package_is_refused(
-    install: Install, npm: Npm, settings: Settings, members: tuple[tuple[tarfile.TarInfo, bytes], ...], sentence: str
+    npm: Npm, members: tuple[tuple[tarfile.TarInfo, bytes], ...], sentence: str
 ) -> None:
     pin = npm.brings(packed(*members))
     with pytest.raises(SetupError) as raised:
-        await install(pin)
-    assert (raised.value.message, kept(settings)) == (sentence, [])
+        await npm.install(pin)
+    assert (raised.value.message, kept(npm.settings)) == (sentence, [])
 
 
-async def test_another_integrity(install: Install, npm: Npm, settings: Settings) -> None:
+async def test_another_integrity(npm: Npm) -> None:
     pin = pin_of(npm.package)
     with pytest.raises(SetupError) as raised:
-        await install(replace(pin, integrity="sha512-AAAA"))
+        await npm.install(replace(pin, integrity="sha512-AAAA"))
     sentence = f"the package agent-browser has the integrity {pin.integrity}, the pin is sha512-AAAA"
-    assert (raised.value.message, kept(settings)) == (sentence, [])
+    assert (raised.value.message, kept(npm.settings)) == (sentence, [])
 
 
-async def test_what_is_too_large(
-    install: Install, npm: Npm, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_too_large(npm: Npm, monkeypatch: pytest.MonkeyPatch) -> None:
     pin = pin_of(npm.package)
     monkeypatch.setattr(native_install, "MAX_BINARY_BYTES", len(BINARY) - 1)
     with pytest.raises(SetupError) as raised:
-        await install(pin)
+        await npm.install(pin)
     sentence = f"{MEMBER} in the package agent-browser has {len(BINARY)} bytes, more than {len(BINARY) - 1}"
-    assert (raised.value.message, kept(settings)) == (sentence, [])
+    assert (raised.value.message, kept(npm.settings)) == (sentence, [])
 
     monkeypatch.setattr(native_install, "MAX_PACKAGE_BYTES", 10)
     with pytest.raises(SetupError) as raised:
-        await install(pin)
+        await npm.install(pin)
     sentence = f"the package agent-browser has {len(npm.package)} bytes, more than 10"
-    assert (raised.value.message, kept(settings)) == (sentence, [])
+    assert (raised.value.message, kept(npm.settings)) == (sentence, [])
 
 
-@pytest.mark.parametrize("package", [b"no archive", packed(RIGHT)[:60], b""])
-async def test_a_damaged_package(install: Install, npm: Npm, settings: Settings, package: bytes) -> None:
+@pytest.mark.parametrize("package", [b"no archive", packed(RIGHT)[:60], b""], ids=["text", "cut", "empty"])
+async def test_a_damaged_package(npm: Npm, package: bytes) -> None:
     pin = npm.brings(package)
     with pytest.raises(SetupError, match=r"^the package agent-browser cannot be unpacked: "):
-        await install(pin)
-    assert kept(settings) == []
+        await npm.install(pin)
+    assert kept(npm.settings) == []
 
 
 @pytest.mark.parametrize(
@@ -287,20 +262,20 @@ async def test_a_damaged_package(install: Install, npm: Npm, settings: Settings,
         ("echo '[]'", "npm pack ended well and yet left no agent-browser-9.8.7.tgz"),
     ],
 )
-async def test_npm_fails(install: Install, npm: Npm, settings: Settings, script: str, sentence: str) -> None:
+async def test_npm_fails(npm: Npm, script: str, sentence: str) -> None:
     npm.write(script)
     with pytest.raises(SetupError) as raised:
-        await install(pin_of(npm.package))
-    assert (raised.value.message, kept(settings)) == (sentence, [])
+        await npm.install(pin_of(npm.package))
+    assert (raised.value.message, kept(npm.settings)) == (sentence, [])
 
 
-async def test_npm_hangs(install: Install, npm: Npm, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_npm_hangs(npm: Npm, monkeypatch: pytest.MonkeyPatch) -> None:
     npm.write("echo waiting >&2; exec /bin/sleep 60")
     monkeypatch.setattr(native_install, "NPM_S", 2.0)
     with pytest.raises(SetupError) as raised:
-        await install(pin_of(npm.package))
+        await npm.install(pin_of(npm.package))
     sentence = 'npm pack did not end within 2 s; its last line: "waiting"'
-    assert (raised.value.message, kept(settings)) == (sentence, [])
+    assert (raised.value.message, kept(npm.settings)) == (sentence, [])
     assert not psutil.pid_exists(int((npm.folder / "npm.pid").read_text()))
 
 
@@ -311,37 +286,37 @@ async def test_npm_hangs(install: Install, npm: Npm, settings: Settings, monkeyp
         (False, "install Node.js from nodejs.org, which brings npm"),
     ],
 )
-async def test_no_npm(install: Install, npm: Npm, apt: bool, remedy: str) -> None:
+async def test_no_npm(npm: Npm, apt: bool, remedy: str) -> None:
     (npm.folder / "npm").rename(npm.folder / ("apt-get" if apt else "other"))
     with pytest.raises(SetupError) as raised:
-        await install(pin_of(npm.package))
+        await npm.install(pin_of(npm.package))
     assert raised.value.message == f"npm, which fetches agent-browser, is not in PATH; {remedy}"
 
 
-async def test_no_binary_for_this_platform(install: Install, npm: Npm, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_binary_for_this_platform(npm: Npm, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     with pytest.raises(SetupError) as raised:
-        await install(pin_of(npm.package))
+        await npm.install(pin_of(npm.package))
     assert raised.value.message == 'agent-browser 9.8.7 has no binary for "linux-riscv64"; there are linux-x64'
 
 
-async def test_a_cache_that_cannot_be_written(install: Install, npm: Npm, settings: Settings, path: Path) -> None:
-    settings.cache_dir.mkdir()
-    (settings.cache_dir / "agent-browser").touch()
+async def test_a_cache_that_cannot_be_written(npm: Npm) -> None:
+    npm.settings.cache_dir.mkdir()
+    (npm.settings.cache_dir / "agent-browser").touch()
     with pytest.raises(SetupError) as raised:
-        await install(pin_of(npm.package))
-    assert raised.value.message == f'"{path}" cannot be read: Not a directory'
+        await npm.install(pin_of(npm.package))
+    assert raised.value.message == f'"{npm.path}" cannot be read: Not a directory'
 
 
-async def test_the_pinned_binary_says_that_it_is_another(install: Install, npm: Npm, path: Path) -> None:
+async def test_the_pinned_binary_says_that_it_is_another(npm: Npm) -> None:
     binary = b"#!/bin/sh\necho agent-browser 9.8.6\n"
     package = packed(plain(MEMBER, binary), plain("package/package.json", MANIFEST))
     npm.brings(package)
     for _ in range(2):  # the second time it is not fetched again: that would bring the same
         with pytest.raises(NativeMismatch) as raised:
-            await install(pin_of(package, binary))
+            await npm.install(pin_of(package, binary))
         assert raised.value.message == (
-            f'"{path}": --version printed "agent-browser 9.8.6", the pin is "agent-browser 9.8.7"'
+            f'"{npm.path}": --version printed "agent-browser 9.8.6", the pin is "agent-browser 9.8.7"'
         )
     assert len(npm.calls) == 1
 

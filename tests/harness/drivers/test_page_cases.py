@@ -1,18 +1,23 @@
-"""Every page of tests/cases/pages, on a real Chromium: what is observed of it, and how its actions end."""
+"""Every page of tests/cases/pages, on a real Chromium with each real driver: what is observed, how actions end."""
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from formatters.refs import ref_line
 from formatters.render import render
-from harness.drivers.current import CurrentDriver
+from harness.drivers.agent_browser import AgentHost
+from harness.drivers.base import DriverPage
 from harness.drivers.current_page import CurrentPage
+from harness.drivers.native_pin import NativeBinary
 from harness.host.tab import Tab
+from harness.targets.base import Endpoint
 from observe.capture import capture
 from observe.errors import DocumentReplaced, Refusal
 from observe.model import ActionRef, Observation, Stamp
@@ -27,27 +32,61 @@ ACTIONS = [(name, number) for name, case in sorted(CASES.items()) for number in 
 Case = Mapping[str, Any]
 
 
+Evaluate = Callable[[str], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A fresh tab, and a way to run a script in the page's own world."""
+
+    page: DriverPage
+    evaluate: Evaluate
+
+    async def mutate(self, script: str) -> None:
+        """Run a case's script, and wait as long as the cases say."""
+        await self.evaluate(script)
+        await asyncio.sleep(0.3)
+
+    async def load(self, address: str, name: str) -> None:
+        await self.page.navigate(f"{address}/{name}.html")
+        await asyncio.sleep(0.1)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def current_opened(page: CurrentPage) -> Opened:
+    return Opened(page, page._page.evaluate)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def native_opened(native_binary: NativeBinary, endpoint: Endpoint) -> AsyncIterator[Opened]:
+    async with AgentHost(native_binary).attach(endpoint) as driver:
+        tab = await driver.fresh_page()
+
+        async def evaluate(script: str) -> object:
+            given = {"expression": script, "awaitPromise": True, "returnByValue": True}
+            return (await tab._cdp.send("Runtime.evaluate", given))["result"].get("value")
+
+        yield Opened(tab, evaluate)
+        await tab.close()
+
+
+@pytest.fixture(params=["current", "agent-browser"])
+def opened(request: pytest.FixtureRequest) -> Opened:
+    found: Opened = request.getfixturevalue("current_opened" if request.param == "current" else "native_opened")
+    return found
+
+
 class Between:
     """A page in which something happens between its two reads."""
 
-    def __init__(self, page: CurrentPage, script: str) -> None:
-        self._page, self._script = page, script
+    def __init__(self, opened: Opened, script: str) -> None:
+        self._opened, self._script = opened, script
+        page = opened.page
         self.document_nonce, self.read_ax, self.read_text = page.document_nonce, page.read_ax, page.read_text
 
     async def read_dom(self, stamp: Stamp) -> Dom:
-        await run_in_page(self._page, self._script)
-        return await self._page.read_dom(stamp)
-
-
-async def run_in_page(page: CurrentPage, script: str) -> None:
-    """Run a case's mutation in the page's own world, and wait as long as the cases say."""
-    await page._page.evaluate(script)
-    await asyncio.sleep(0.3)
-
-
-async def load(page: CurrentPage, address: str, name: str) -> None:
-    await page.navigate(f"{address}/{name}.html")
-    await asyncio.sleep(0.1)
+        await self._opened.mutate(self._script)
+        return await self._opened.page.read_dom(stamp)
 
 
 def fields(ref: ActionRef) -> dict[str, Any]:
@@ -83,10 +122,10 @@ def check_refs(expected: Case, seen: Observation) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
-async def test_observation(name: str, page: CurrentPage, case_pages: str) -> None:
+async def test_observation(name: str, opened: Opened, case_pages: str) -> None:
     case = CASES[name]
-    await load(page, case_pages, name)
-    readable = Between(page, case["between_reads"]) if "between_reads" in case else page
+    await opened.load(case_pages, name)
+    readable = Between(opened, case["between_reads"]) if "between_reads" in case else opened.page
     if case.get("observe", "ok") == "document_replaced":
         with pytest.raises(DocumentReplaced):
             await capture(readable, "ax")
@@ -124,10 +163,10 @@ async def act(tab: Tab, action: Case, ref: str) -> str:
     return "ok"
 
 
-async def play(tab: Tab, page: CurrentPage, action: Case, seen: Observation) -> None:
+async def play(tab: Tab, opened: Opened, action: Case, seen: Observation) -> None:
     found = [ref for ref in seen.refs if matches(action["on"], ref)]
     if "mutate_before" in action:
-        await run_in_page(page, action["mutate_before"])
+        await opened.mutate(action["mutate_before"])
     if action.get("observe_again_before"):
         await tab.observe("ax")
     ended = await act(tab, action, found[action.get("nth", 0)].ref)
@@ -137,21 +176,17 @@ async def play(tab: Tab, page: CurrentPage, action: Case, seen: Observation) -> 
         assert ended == expected
     if "after_js" in action:
         await asyncio.sleep(0.1)
-        assert await page._page.evaluate(action["after_js"]) == action["after_value"]
+        assert await opened.evaluate(action["after_js"]) == action["after_value"]
     for following in action.get("then", ()):
-        await play(tab, page, following, seen)
+        await play(tab, opened, following, seen)
 
 
 @pytest.mark.parametrize(("name", "number"), ACTIONS)
-async def test_action(name: str, number: int, page: CurrentPage, case_pages: str) -> None:
-    await load(page, case_pages, name)
-    tab = Tab(page)
-    await play(tab, page, CASES[name]["actions"][number], await tab.observe("ax"))
+async def test_action(name: str, number: int, opened: Opened, case_pages: str) -> None:
+    await opened.load(case_pages, name)
+    tab = Tab(opened.page)
+    await play(tab, opened, CASES[name]["actions"][number], await tab.observe("ax"))
 
 
 def test_all_cases_are_here() -> None:
     assert len(CASES) == len(list(PAGES.glob("*.html"))) == 52
-
-
-def test_driver_is_the_real_one(current_driver: CurrentDriver) -> None:
-    assert type(current_driver).__name__ == "CurrentDriver"
