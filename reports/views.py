@@ -87,7 +87,6 @@ def overview(run: Run) -> tuple[Table, ...]:
 
 
 def _overview_row(line: Mapping[str, Any]) -> tuple[str, ...]:
-    read = line["stage_ax_median_ms"] if line["stage_ax_median_ms"] is not None else line["stage_text_median_ms"]
     kept = line["facts_kept"]
     return (
         *_names(line),
@@ -95,7 +94,7 @@ def _overview_row(line: Mapping[str, Any]) -> tuple[str, ...]:
         *(number(_whole(line[f"{measure.name}_median"])) for measure in (CHARS, ESTIMATE)),
         UNKNOWN if kept is None else f"{kept}/{line['facts_total']}",
         number(line[f"{WALL.name}_median"], 2),
-        number(read, None),
+        number(_read_ms(line), None),
         number(line["stage_dom_median_ms"], None),
     )
 
@@ -168,6 +167,7 @@ def _plain(line: Mapping[Hashable, Any]) -> dict[str, Any]:
 def _tables(lines: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> tuple[Table, ...]:
     effort = (WALL, CALLS, OBSERVATIONS, REFUSALS)
     return (
+        _glance_table(lines),
         _outcome_table(lines),
         Table(
             title="Size and tokens",
@@ -189,6 +189,46 @@ def _tables(lines: Sequence[Mapping[str, Any]], stages: Sequence[str]) -> tuple[
             note="Median of the trials' medians / longest single sample. No percentile: too few samples.",
         ),
     )
+
+
+_GLANCE_STAGES = ("dom", "format", "act", "settle")
+
+
+def _glance_table(lines: Sequence[Mapping[str, Any]]) -> Table:
+    """What most readers come for, in one table; the others have the detail."""
+    sizes = (CHARS, BYTES, ESTIMATE, USAGE)
+    return Table(
+        title="At a glance",
+        headers=(
+            *_LEAD,
+            "Succeeded",
+            *(_SHORT[measure] for measure in sizes),
+            "AX or text read ms",
+            "DOM read ms",
+            *(f"{stage.capitalize()} ms" for stage in _GLANCE_STAGES[1:]),
+            _SHORT[WALL],
+        ),
+        rows=tuple(
+            (
+                *_names(line),
+                f"{line['succeeded']} of {line['started']}",
+                *(_cell(line, measure.name, 0) for measure in sizes),
+                number(_read_ms(line), None),
+                *(number(line[f"stage_{stage}_median_ms"], None) for stage in _GLANCE_STAGES),
+                _cell(line, WALL.name, WALL.digits),
+            )
+            for line in lines
+        ),
+        note="Medians over completed comparisons: sizes of all observations of a trial together, times of one call. "
+        "The DOM read, which gives the action refs, is a cost beside that of the AX or text read.",
+    )
+
+
+def _read_ms(line: Mapping[str, Any]) -> float | None:
+    """The time of the descriptive read: an arm makes one of the two."""
+    ax: float | None = line["stage_ax_median_ms"]
+    text: float | None = line["stage_text_median_ms"]
+    return ax if ax is not None else text
 
 
 def _outcome_table(lines: Sequence[Mapping[str, Any]]) -> Table:

@@ -6,25 +6,18 @@ gone afterwards, with its cache.
 """
 
 import asyncio
-import base64
 import contextlib
-import hashlib
 import json
 import os
 import shutil
 import sys
-import tarfile
 import tempfile
 import time
-import zlib
 from collections.abc import Callable
-from gzip import BadGzipFile
 from pathlib import Path
-from typing import IO
-
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.config import Settings, Surroundings, surroundings, whole_environment
+from harness.drivers.native_package import binary_in
 from harness.drivers.native_pin import (
     NAME,
     PIN,
@@ -44,26 +37,8 @@ NPM_S = 180.0
 NPM_FLAGS = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=1000")
 """npm's own default is to wait for a minute before it says that there is no network."""
 
-MAX_PACKAGE_BYTES = 128 * 1024 * 1024
-"""Of the packed package, which has 54 MB."""
-
-MAX_BINARY_BYTES = 64 * 1024 * 1024
-"""Of one unpacked binary; the largest has 18 MB."""
-
-MAX_MANIFEST_BYTES = 256 * 1024
-"""Of the package's package.json, which has 2.5 kB."""
-
 ABANDONED_S = 3600.0
 """Age at which a half-written binary belongs to no installation that still runs."""
-
-
-class _Manifest(BaseModel):
-    """What is read of package.json; it has many more keys, which do not concern us."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
-
-    name: str
-    version: str
 
 
 async def install_native(settings: Settings, report: Callable[[str], None], pin: Pin = PIN) -> NativeBinary:
@@ -129,14 +104,9 @@ async def _fetch(name: str, report: Callable[[str], None], pin: Pin) -> bytes:
     async with private_folder() as folder:
         await _npm_pack(npm, folder, pin)
         package = folder / f"{NAME}-{pin.version}.tgz"
-        try:
-            return await asyncio.to_thread(_unpack, package, name, pin)
-        except FileNotFoundError as error:
-            raise SetupError(f"npm pack ended well and yet left no {package.name}") from error
-        except (tarfile.TarError, zlib.error, EOFError, BadGzipFile) as error:
-            raise SetupError(f"the package {NAME} cannot be unpacked: {quoted(str(error))}") from error
-        except OSError as error:
-            raise SetupError(f"{quoted(str(package))} cannot be read: {error.strerror}") from error
+        if not package.is_file():
+            raise SetupError(f"npm pack ended well and yet left no {package.name}")
+        return await asyncio.to_thread(binary_in, package, name, pin)
 
 
 async def _npm_pack(npm: str, folder: Path, pin: Pin) -> None:
@@ -167,62 +137,6 @@ def _npm_error(stdout: str) -> str | None:
     except (ValueError, KeyError, TypeError):
         return None
     return quoted(summary.strip()) if isinstance(summary, str) and summary.strip() else None
-
-
-def _unpack(package: Path, name: str, pin: Pin) -> bytes:
-    """Check the package, then read only two of its files, by their names; nothing is written."""
-    _check_integrity(package, pin)
-    member = f"package/bin/{NAME}-{name}" + (".exe" if name.startswith("win32") else "")
-    binary = manifest = None
-    with tarfile.open(package, mode="r|gz") as tar:
-        for entry in tar:
-            if entry.name == member:
-                binary = _read(tar, entry, MAX_BINARY_BYTES)
-            elif entry.name == "package/package.json":
-                manifest = _read(tar, entry, MAX_MANIFEST_BYTES)
-    _check_manifest(manifest, pin)
-    if binary is None:
-        raise SetupError(f"the package {NAME} {pin.version} does not hold {member}")
-    digest = hashlib.sha256(binary).hexdigest()
-    if digest != pin.sha256[name]:
-        raise SetupError(f"{member} in the package {NAME} has the sha256 {digest}, the pin is {pin.sha256[name]}")
-    return binary
-
-
-def _check_integrity(package: Path, pin: Pin) -> None:
-    with package.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > MAX_PACKAGE_BYTES:
-            raise SetupError(f"the package {NAME} has {size} bytes, more than {MAX_PACKAGE_BYTES}")
-        digest = hashlib.file_digest(file, "sha512").digest()
-    integrity = f"sha512-{base64.b64encode(digest).decode('ascii')}"
-    if integrity != pin.integrity:
-        raise SetupError(f"the package {NAME} has the integrity {integrity}, the pin is {pin.integrity}")
-
-
-def _read(tar: tarfile.TarFile, entry: tarfile.TarInfo, bound: int) -> bytes:
-    # Only plain files: a link would be followed to another member.
-    file: IO[bytes] | None = tar.extractfile(entry) if entry.isreg() else None
-    if file is None:
-        raise SetupError(f"{entry.name} in the package {NAME} is not a plain file")
-    if entry.size > bound:
-        raise SetupError(f"{entry.name} in the package {NAME} has {entry.size} bytes, more than {bound}")
-    return file.read(bound)
-
-
-def _check_manifest(manifest: bytes | None, pin: Pin) -> None:
-    if manifest is None:
-        raise SetupError(f"the package {NAME} {pin.version} does not hold package/package.json")
-    try:
-        said = _Manifest.model_validate_json(manifest)
-    except ValidationError as error:
-        raise SetupError(
-            f"package/package.json in the package {NAME} does not decode: {error.errors()[0]['msg']}"
-        ) from error
-    if (said.name, said.version) != (NAME, pin.version):
-        raise SetupError(
-            f"the package says that it is {quoted(f'{said.name} {said.version}')}, the pin is {NAME} {pin.version}"
-        )
 
 
 def _place(path: Path, binary: bytes) -> None:

@@ -19,7 +19,7 @@ from harness.trial.tasks import Task
 PROTOCOL = "1"
 """Version of the trial protocol; rows of different versions are not compared."""
 
-DEFAULT_ARMS = ("current/local/page-text", "current/local/conservative", "current/local/structured")
+DEFAULT_ARMS = ("current/local/page-text", "current/local/structured", "agent-browser/local/conservative")
 MAX_SPEC_BYTES = 256 * 1024
 MAX_REPEATS = 1_000
 MAX_SEED = 2**63 - 1

@@ -14,7 +14,7 @@ TASKS = load_tasks(Path(__file__).parents[3] / "fixtures")
 def test_the_default_run() -> None:
     spec = build_spec(SpecFile(), TASKS)
     assert ([str(arm) for arm in spec.arms], [task.key for task in spec.tasks]) == (
-        ["current/local/page-text", "current/local/conservative", "current/local/structured"],
+        ["current/local/page-text", "current/local/structured", "agent-browser/local/conservative"],
         ["notes/two-notes", "orders/limited-order"],
     )
     assert (spec.model, spec.repeats, spec.seed) == ("scripted", 2, 1)
