@@ -2,14 +2,16 @@
 
 import asyncio
 import json
+import shlex
 import signal
 import sys
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import asdict
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
@@ -17,15 +19,14 @@ from formatters.errors import FormatterError
 from harness.commands import compare, show
 from harness.commands.format_input import format_file, format_lines
 from harness.commands.observe_once import observe_once, observed_json, page_address
-from harness.config import install_encoding, load_settings
+from harness.config import install_encoding, load_settings, quiet_matplotlib
 from harness.doctor import examine
 from harness.drivers import native_install, native_pin
+from harness.entry import EXIT_INTERRUPTED
 from harness.errors import EXIT_FAILED, EXIT_USAGE, AxtrialError, UsageError, quoted
 from harness.targets.chrome import install_chrome
 from harness.trial.spec import SpecFile, pick_tasks, read_spec_file, with_options
 from observe.errors import ObservationError
-
-EXIT_INTERRUPTED = 130
 
 app = typer.Typer(
     name="axtrial",
@@ -47,6 +48,22 @@ class ReportFormat(StrEnum):
     MD = "md"
     CSV = "csv"
     JSON = "json"
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        show.out.print(f"axtrial {version('axtrial')}")
+        raise typer.Exit
+
+
+@app.callback()
+def every_command(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """See what a browser bot sees, and compare drivers and formats in fixed trials."""
+    load_settings()  # a misspelt setting is refused by every command, also by those that need none
 
 
 @app.command(epilog="Example: [bold]axtrial doctor --json[/bold]")
@@ -165,9 +182,14 @@ def run(
     }
     given = with_options(read_spec_file(spec) if spec is not None else SpecFile(), options)
     prepared = compare.prepare(given, out, resume=resume, settings=load_settings())
-    with show.trial_progress(len(prepared.plan.trials), len(prepared.ledger.done)) as progress:
-        _wait(compare.carry_out(prepared, progress.ended))
-    if not _show_report(prepared.ledger.folder, as_json=as_json):
+    folder = prepared.ledger.folder
+    try:
+        with show.trial_progress(len(prepared.plan.trials), len(prepared.ledger.done)) as progress:
+            _wait(compare.carry_out(prepared, progress.ended))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        command = shlex.join(["axtrial", "run", "--resume", "--out", str(folder)])
+        _fail(f"interrupted; go on with: {command}", EXIT_INTERRUPTED)
+    if not _show_report(folder, as_json=as_json):
         raise typer.Exit(EXIT_FAILED)
 
 
@@ -180,6 +202,7 @@ def report(
     if form is None or form is ReportFormat.HTML:
         _show_report(folder, as_json=False)
         return
+    quiet_matplotlib(load_settings())
     from reports.write import render  # pandas and matplotlib take 0.7 s to import
 
     show.print_text(render(folder, form.value))  # type: ignore[arg-type]  # the same four words
@@ -187,6 +210,7 @@ def report(
 
 def _show_report(folder: Path, *, as_json: bool) -> bool:
     """Write the report's files and show the table; whether every trial was completed with success."""
+    quiet_matplotlib(load_settings())
     from reports.load import load_run  # pandas and matplotlib take 0.7 s to import
     from reports.tables import json_report, terminal
     from reports.write import write_reports
@@ -247,7 +271,7 @@ def main() -> None:
     except ObservationError as error:
         _fail(str(error), EXIT_FAILED)
     except (asyncio.CancelledError, KeyboardInterrupt):
-        _fail("interrupted; a run can be resumed with --resume", EXIT_INTERRUPTED)
+        _fail("interrupted", EXIT_INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of stdout is gone; nothing is left to tell it
         raise SystemExit(EXIT_FAILED) from None
@@ -256,6 +280,6 @@ def main() -> None:
         _fail(f"{error.strerror or type(error).__name__}{where}", EXIT_FAILED)
 
 
-def _fail(sentence: str, code: int) -> None:
+def _fail(sentence: str, code: int) -> NoReturn:
     show.err.print(f"axtrial: {sentence}", markup=False, soft_wrap=True)
     raise SystemExit(code)

@@ -4,8 +4,10 @@ Order, the first wins: flags, variables that start with AXTRIAL_, the TOML file 
 axtrial.toml in the current folder), defaults. An unknown key is refused, so that a misspelt one is not ignored.
 """
 
+import contextlib
 import hashlib
 import importlib.resources
+import logging
 import os
 import sys
 import tempfile
@@ -218,6 +220,15 @@ def install_encoding(settings: Settings) -> InstalledEncoding:
     # tiktoken reads nothing but this variable; a wrong or missing file there would make it go to the network.
     os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
     return InstalledEncoding(name=DEFAULT_ENCODING, path=path)
+
+
+def quiet_matplotlib(settings: Settings) -> None:
+    """Keep matplotlib's files in our own cache folder, and out of the user's settings; without one it says nothing."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    folder = settings.cache_dir / "matplotlib"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.environ.setdefault("MPLCONFIGDIR", str(folder))
 
 
 def _is_encoding(path: Path) -> bool:

@@ -18,6 +18,7 @@
     "status", "strong", "subscript", "suggestion", "superscript", "table", "tablist", "tabpanel", "term", "time",
     "timer", "toolbar", "tooltip", "tree", "treegrid"]);
   const BUTTON_TYPES = new Set(["button", "submit", "reset", "image"]);
+  const LISTED_TYPES = new Set(["text", "search", "tel", "url", "email"]); // a list makes a combobox of these alone
   const TYPE_ROLES = { checkbox: "checkbox", radio: "radio", range: "slider", number: "spinbutton", search: "searchbox",
     file: "input", color: "input", hidden: "input" };
   const ROW_TAGS = new Set(["tr", "li", "option", "article"]);
@@ -37,8 +38,8 @@
   const inputRole = (item) => {
     const type = item.type;
     if (BUTTON_TYPES.has(type)) return "button";
-    if (type in TYPE_ROLES && !(type === "search" && item.list !== null)) return TYPE_ROLES[type];
-    return item.list !== null ? "combobox" : "textbox";
+    if (type in TYPE_ROLES && !(LISTED_TYPES.has(type) && item.list !== null)) return TYPE_ROLES[type];
+    return item.list !== null && LISTED_TYPES.has(type) ? "combobox" : "textbox";
   };
   const nativeRole = (item) => {
     if (is(item, HTMLInputElement)) return inputRole(item);
@@ -79,14 +80,14 @@
       if (node.type(item) !== 1 || (item !== top && isField(item))) continue;
       if (item !== top && seen) {
         if (element.attribute(item, "aria-hidden") === "true") continue;
-        const label = fold(element.attribute(item, "aria-label") ?? "");
-        if (label !== "") { parts.push(" ", label, " "); length += label.length; continue; }
         const how = style(item);
         if (how.display === "none") continue;
         if (topShown && how.visibility !== "visible" && how.display !== "contents") {
           for (const child of flatChildren(item).reverse()) if (isElement(child)) stack.push([child, false]);
           continue;
         }
+        const label = fold(element.attribute(item, "aria-label") ?? "");
+        if (label !== "") { parts.push(" ", label, " "); length += label.length; continue; }
         if (how.display !== "inline" && how.display !== "contents") { parts.push(" "); stack.push([item, true]); }
       }
       const tag = element.tag(item);
@@ -130,10 +131,11 @@
     const inside = element.query(item, "svg > title");
     return inside.length > 0 ? fold(node.text(inside[0])) : "";
   };
+  const labelWords = (label) => fold(element.attribute(label, "aria-label") ?? "") || words(label, limits.name, true);
   const nameOf = (item) =>
     labelledBy(item)
     || fold(element.attribute(item, "aria-label") ?? "")
-    || fold(labels(item).map((label) => words(label, limits.name, true)).join(" "))
+    || fold(labels(item).map(labelWords).join(" "))
     || ownText(item)
     || (isTextField(item) ? "" : words(item, limits.name, true) || svgTitle(item))
     || fold(element.attribute(item, "title") ?? "")
@@ -151,7 +153,7 @@
 
   // ---- states --------------------------------------------------------------------------------------------------
 
-  const VALUE_LESS = new Set(["password", "file", "hidden", "checkbox", "radio", "button", "submit", "reset", "image"]);
+  const VALUE_LESS = new Set(["password", "file", "hidden", "color", "checkbox", "radio", "button", "submit", "reset", "image"]);
   const triState = (item, name) => {
     const value = element.attribute(item, name);
     return value === "true" || value === "false" || value === "mixed" ? value : undefined;
@@ -161,7 +163,9 @@
     if (is(item, HTMLInputElement)) return VALUE_LESS.has(item.type) ? "" : item.value;
     if (is(item, HTMLTextAreaElement)) return item.value;
     if (is(item, HTMLSelectElement)) return Array.from(item.selectedOptions, optionText).join(", ");
-    return isEditableHost(item) ? html.inner(item) : "";
+    if (!isEditableHost(item)) return "";
+    const inner = html.inner(item);
+    return fold(inner) === "" ? "" : inner; // an empty editor holds a line break of its own
   };
   const isDisabled = (item) => element.matches(item, ":disabled") || element.attribute(item, "aria-disabled") === "true";
   const READONLY_TYPES = new Set(["text", "search", "url", "tel", "email", "password", "date", "month", "week", "time",
@@ -185,7 +189,9 @@
     const given = element.attribute(item, "aria-expanded");
     if (given === "true" || given === "false") return given;
     const parent = element.tag(item) === "summary" ? node.parent(item) : null;
-    return is(parent, HTMLDetailsElement) ? String(parent.open) : undefined;
+    if (!is(parent, HTMLDetailsElement)) return undefined;
+    return childrenOf(parent).find((child) => isElement(child) && element.tag(child) === "summary") === item
+      ? String(parent.open) : undefined;
   };
   const selectedOf = (item) => {
     const given = element.attribute(item, "aria-selected");
@@ -216,7 +222,7 @@
   };
   const hasTabStop = (item) => {
     const given = element.attribute(item, "tabindex");
-    return given !== null && /^[\s]*\+?\d/u.test(given);
+    return given !== null && /^[\t\n\f\r ]*(\+?\d|-0+(?!\d))/u.test(given);
   };
   const CONTROL_TAGS = new Set(["button", "textarea", "select", "summary"]);
   const passesA = (item) => {
@@ -224,8 +230,9 @@
     if (CONTROL_TAGS.has(tag) || (tag === "input" && item.type !== "hidden") || isLink(item)) return true;
     return INTERACTIVE.has(explicitRole(item)) || hasTabStop(item) || isEditableHost(item);
   };
-  /* Inside an editor only islands that are not editable are controls of their own. */
-  const isPartOfEditor = (item) => is(item, HTMLElement) && html.editable(item) && !isEditableHost(item);
+  /* Inside an editor only form controls and islands that are not editable are refs of their own. */
+  const isPartOfEditor = (item) => is(item, HTMLElement) && html.editable(item) && !isEditableHost(item)
+    && !(isLabelable(item) && passesA(item));
 
   const deepAt = (x, y) => {
     let at = page.at(document, x, y);
@@ -246,14 +253,16 @@
 
   /* Elements in flat-tree order that are neither inert nor behind a modal dialog; each with the nearest taken element of
      pass A around it. Iterative, as pages nest deeper than a stack holds. */
+  const isModal = (item) => element.tag(item) === "dialog" && element.matches(item, ":modal");
   const collect = (start) => {
     const taken = [], pointers = [], modals = [];
     const stack = start === null ? [] : [[start, false, null]];
     while (stack.length > 0) {
       const [item, inside, outer] = stack.pop();
-      if (!isElement(item) || element.has(item, "inert")) continue;
+      if (!isElement(item)) continue;
+      if (element.has(item, "inert")) { modals.push(...element.query(item, "dialog:modal")); if (isModal(item)) modals.push(item); continue; }
       let within = inside, around = outer;
-      if (element.tag(item) === "dialog" && element.matches(item, ":modal")) modals.push(item);
+      if (isModal(item)) modals.push(item);
       if (passesA(item) && !isPartOfEditor(item)) {
         if (hasBox(item, 1) && isShown(item)) { taken.push(item); within = true; }
       } else if (!within && isPointer(item)) {
@@ -312,7 +321,7 @@
   const resolve = (nonce, n) => {
     if (nonce !== stamped.nonce || !(n >= 1 && n <= stamped.items.length)) return { status: "stale_ref" };
     const { item, pass, identity: shown } = stamped.items[n - 1];
-    if (!node.connected(item) || element.attribute(item, STAMP) !== `${nonce}:${n}`) return { status: "missing_node" };
+    if (!node.connected(item) || node.document(item) !== document || element.attribute(item, STAMP) !== `${nonce}:${n}`) return { status: "missing_node" };
     if (identity(item, pass) !== shown) return { status: "changed_element" };
     return { status: "ok", item };
   };
@@ -339,5 +348,5 @@
   };
 
   return { nonce: () => current, observe, text, resolve, roleOf, labels, valueOf, optionText, isDisabled, isReadonly,
-    isShown, hasBox, isEditableHost, isTextual, deepAt, current: (n) => stamped.items[n - 1].item };
+    isShown, hasBox, passesA, isModal, isEditableHost, isTextual, deepAt, current: (n) => stamped.items[n - 1].item };
 }

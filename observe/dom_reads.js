@@ -15,7 +15,7 @@
   const node = { parent: getter(Node.prototype, "parentNode"), type: getter(Node.prototype, "nodeType"),
     connected: getter(Node.prototype, "isConnected"), first: getter(Node.prototype, "firstChild"),
     next: getter(Node.prototype, "nextSibling"), root: method(Node.prototype, "getRootNode"),
-    text: getter(Node.prototype, "textContent") };
+    text: getter(Node.prototype, "textContent"), document: getter(Node.prototype, "ownerDocument") };
   const element = { attribute: method(Element.prototype, "getAttribute"), has: method(Element.prototype, "hasAttribute"),
     set: method(Element.prototype, "setAttribute"), remove: method(Element.prototype, "removeAttribute"),
     tag: getter(Element.prototype, "localName"), box: method(Element.prototype, "getBoundingClientRect"),
@@ -40,7 +40,7 @@
 
   // ---- text ----------------------------------------------------------------------------------------------------
 
-  const fold = (text) => text.replace(/[\s\u0085]+/gu, " ").trim();
+  const fold = (text) => text.replace(/\p{White_Space}+/gu, " ").replace(/^ | $/gu, "");
   /* The first `most` code points, and whether there were more; no surrogate pair is split. */
   const cut = (text, most) => {
     if (text.length <= most) return [text, false];

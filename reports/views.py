@@ -77,7 +77,8 @@ def overview(run: Run) -> tuple[Table, ...]:
     return tuple(
         Table(
             title=f"Target {target}",
-            headers=(*_LEAD, "ok", "chars", "~tokens", "facts", "wall", "read", "dom"),
+            headers=("Suite", "Driver", "Formatter", "ok", "chars", "~tokens", "facts", "wall", "read", "dom"),
+            text_columns=3,
             rows=tuple(_overview_row(line) for line in records(table)),
             note="Medians of completed trials. chars, ~tokens: all observations of a trial; ~tokens is an estimate. "
             "wall: seconds of a trial; read, dom: ms of one observation's AX or text read, and of its action refs.",
@@ -88,8 +89,11 @@ def overview(run: Run) -> tuple[Table, ...]:
 
 def _overview_row(line: Mapping[str, Any]) -> tuple[str, ...]:
     kept = line["facts_kept"]
+    driver, _, formatter = str(line["arm"]).split("/", 2)
     return (
-        *_names(line),
+        str(line["suite"]),
+        driver,
+        formatter,
         f"{line['succeeded']}/{line['started']}",
         *(number(_whole(line[f"{measure.name}_median"])) for measure in (CHARS, ESTIMATE)),
         UNKNOWN if kept is None else f"{kept}/{line['facts_total']}",

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from formatters.escape import plain_lines
@@ -31,7 +31,9 @@ def print_text(text: str) -> None:
 
 def checks_table(checks: Sequence[Check]) -> Table:
     """The doctor's findings."""
-    table = Table("what", "", "version", "detail", "to bring it", box=None, pad_edge=False)
+    table = Table("what", "", "version", box=None, pad_edge=False)
+    for header in ("detail", "to bring it"):
+        table.add_column(header, overflow="fold")
     for check in checks:
         mark = Text("ok", "green") if check.ok else Text("missing", "red" if check.required else "yellow")
         table.add_row(check.name, mark, check.version or "", Text(check.detail), Text(check.remedy or ""))
@@ -60,16 +62,21 @@ class TrialProgress:
         """Tell that a trial ended, and how."""
         self._done += 1
         seconds = "" if row.wall_s is None else f" {row.wall_s:.1f} s"
-        said = f"{row.suite}/{row.task} {row.arm}: {row.outcome}{seconds}"
         if self._live:
-            self._progress.update(self._task, advance=1, last=said)
+            self._progress.update(self._task, advance=1, last=f"{row.task} {row.formatter}: {row.outcome}")
         else:
+            said = f"{row.suite}/{row.task} {row.arm}: {row.outcome}{seconds}"
             err.print(f"{self._done}/{self._total} {said}", markup=False, soft_wrap=True)
 
 
 @contextmanager
 def trial_progress(total: int, done: int) -> Iterator[TrialProgress]:
     """The progress of a run, on stderr; `done` trials already have their row."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TextColumn("{task.fields[last]}"), console=err, disable=not err.is_terminal) as progress:
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(
+        *columns,
+        TextColumn("{task.fields[last]}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+        console=err,
+        disable=not err.is_terminal,
+    ) as progress:
         yield TrialProgress(progress, total, done)

@@ -2,22 +2,26 @@
    the element as it is now, and prepare it. Runs beside the observer, in the same isolated world. */
 (reads, observer, limits) => {
   "use strict";
-  const { element, html, page, rootActive, isElement, is, style, fold, cut, flatParent, contains } = reads;
+  const { element, html, page, rootActive, isElement, is, style, fold, cut, flatChildren, flatParent, contains } = reads;
   const { resolve, roleOf, labels, valueOf, optionText, isDisabled, isReadonly, isShown, hasBox, isEditableHost,
-    isTextual, deepAt } = observer;
+    isTextual, deepAt, passesA, isModal } = observer;
 
   const frame = () => new Promise((resolve) => { requestAnimationFrame(() => resolve()); setTimeout(resolve, 50); });
 
   const PICKED_TYPES = new Set(["date", "time", "datetime-local", "month", "week", "color", "range"]);
   const isInert = (item) => {
-    for (let at = item; at !== null && isElement(at); at = flatParent(at)) if (element.has(at, "inert")) return true;
+    for (let at = item; at !== null && isElement(at); at = flatParent(at)) {
+      if (element.has(at, "inert")) return true;
+      if (isModal(at)) return false; // a modal dialog leaves the inertness around it
+    }
     return false;
   };
   const refusesInput = (item) => isDisabled(item) || isInert(item) || !isShown(item) || !hasBox(item, Number.MIN_VALUE);
   const isMoving = () => document.getAnimations().some((one) => one.playState === "running");
 
   /* Points to try, inside what the window shows of the element's first boxes. */
-  const FRACTIONS = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75]];
+  const FRACTIONS = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.05, 0.5], [0.95, 0.5],
+    [0.5, 0.05], [0.5, 0.95]];
   const pointsOf = (item) => {
     const found = [];
     for (const box of Array.from(element.boxes(item)).slice(0, 3)) {
@@ -27,18 +31,28 @@
     }
     return found;
   };
-  /* A label acts for its control: a hidden box below a styled label could not be reached otherwise. */
+  /* Whether a control of its own lies between what was hit and the element that was meant. */
+  const hitsOther = (at, target, item) => {
+    for (let up = at; up !== null && up !== target; up = flatParent(up)) {
+      if (up !== item && isElement(up) && passesA(up)) return true;
+    }
+    return false;
+  };
+  /* A point that hits the element, best without another control inside it. A label acts for its control: a hidden box
+     below a styled label could not be reached otherwise. */
   const hitPoint = (item) => {
-    const targets = [item, ...labels(item)];
-    let covering = null, any = false;
-    for (const target of targets) {
+    let covering = null, any = false, second = null;
+    for (const target of [item, ...labels(item)]) {
       for (const [x, y] of pointsOf(target)) {
         any = true;
         const at = deepAt(x, y);
-        if (at !== null && targets.some((one) => contains(one, at))) return { status: "ok", x, y, own: contains(item, at) };
-        covering ??= at;
+        const own = at !== null && contains(item, at);
+        if (at === null || !(own || contains(target, at))) { covering ??= at; continue; }
+        if (!hitsOther(at, target, item)) return { status: "ok", x, y, own };
+        if (own) second ??= { status: "ok", x, y, own };
       }
     }
+    if (second !== null) return second;
     if (!any) return { status: "not_clickable", why: "it cannot be brought into view" };
     return { status: "covered", by: covering === null ? "nothing" : roleOf(covering, "A") };
   };
@@ -66,7 +80,12 @@
     found = await bringIntoView(nonce, n, found.item);
     if (found.status !== "ok") return found;
     if (why(found.item) !== null) return { status: "not_clickable", why: why(found.item) };
-    return hitPoint(found.item);
+    const first = hitPoint(found.item);
+    if (first.status !== "covered") return first;
+    element.scroll(found.item, { block: "center", inline: "center", behavior: "instant" });
+    await frame();
+    found = resolve(nonce, n);
+    return found.status === "ok" ? hitPoint(found.item) : found;
   };
 
   const fieldRefusal = (item) => (isDisabled(item) ? "it is disabled" : isReadonly(item) ? "it is read-only"
@@ -79,10 +98,14 @@
   const changed = (item) => {
     for (const kind of ["input", "change"]) item.dispatchEvent(new Event(kind, { bubbles: true, composed: kind === "input" }));
   };
+  const isNumber = (value) => value.trim() !== "" && Number.isFinite(Number(value));
+  const takes = (item, value) => value === "" || (item.type !== "number" && item.type !== "range") || isNumber(value);
+  /* What the field makes of the value counts (a range keeps to its ends); what it throws away is refused. */
   const setPicked = (item, value) => {
     const before = item.value;
     item.value = value;
-    if (item.value.toLowerCase() !== value.toLowerCase()) {
+    const lost = item.type === "color" ? item.value.toLowerCase() !== value.toLowerCase() : item.value === "" && value !== "";
+    if (lost) {
       item.value = before;
       return { status: "not_editable", why: `a ${item.type} field does not take this text` };
     }
@@ -101,6 +124,7 @@
     if (!isTextual(item) && !isEditableHost(item)) return { status: "not_editable", why: "it is no text field" };
     const why = fieldRefusal(item);
     if (why !== null) return { status: "not_editable", why };
+    if (is(item, HTMLInputElement) && !takes(item, value)) return { status: "not_editable", why: `a ${item.type} field does not take this text` };
     if (is(item, HTMLInputElement) && PICKED_TYPES.has(item.type)) return setPicked(item, value);
     element.scroll(item, { block: "nearest", inline: "nearest", behavior: "instant" });
     html.focus(item, { preventScroll: true });
@@ -119,7 +143,8 @@
     if (!is(item, HTMLSelectElement)) return { status: "not_editable", why: "it is no native select; click it, then click its option" };
     const why = fieldRefusal(item);
     if (why !== null) return { status: "not_editable", why };
-    const chosen = wanted.map((label) => Array.from(item.options).find((option) => optionText(option) === fold(label) && !element.matches(option, ":disabled")));
+    const chosen = wanted.map((label) => Array.from(item.options).find((option) => optionText(option) === fold(label)
+      && !element.matches(option, ":disabled") && style(option).display !== "none"));
     if (chosen.includes(undefined)) return { status: "not_editable", why: "it has no enabled option with this text" };
     if (chosen.length !== 1 && !item.multiple) return { status: "not_editable", why: "it takes exactly one option" };
     const before = Array.from(item.selectedOptions);
@@ -129,11 +154,24 @@
   };
 
   let marked = null;
+  const unmark = () => { if (marked !== null) element.remove(marked, limits.mark); marked = null; };
   /* Mark the file field for one upload. Without a ref: the page's only file field. */
+  const fileFields = () => {
+    const found = [];
+    const stack = [page.top(document)];
+    while (stack.length > 0) {
+      const item = stack.pop();
+      if (item === null || !isElement(item)) continue;
+      if (is(item, HTMLInputElement) && item.type === "file" && !isDisabled(item)) found.push(item);
+      stack.push(...flatChildren(item));
+    }
+    return found;
+  };
   const upload = (nonce, n, mark) => {
+    unmark();
     let item;
     if (n === null) {
-      const all = Array.from(Document.prototype.querySelectorAll.call(document, "input[type=file]")).filter((one) => !isDisabled(one));
+      const all = fileFields();
       if (all.length !== 1) return { status: "not_editable", why: `the page has ${all.length} file fields; name one by its ref` };
       item = all[0];
     } else {
@@ -143,12 +181,11 @@
     }
     if (!is(item, HTMLInputElement) || item.type !== "file") return { status: "no_file_field" };
     if (isDisabled(item)) return { status: "not_editable", why: "it is disabled" };
+    if (item.webkitdirectory) return { status: "not_editable", why: "it takes a folder" };
     element.set(item, limits.mark, mark);
     marked = item;
     return { status: "ok" };
   };
-  const unmark = () => { if (marked !== null) element.remove(marked, limits.mark); marked = null; };
-
   /* Scroll what lies under the middle of the window, or what is around it if that is at its end. */
   const scroll = (dy) => {
     const main = page.scroller(document) ?? page.top(document);

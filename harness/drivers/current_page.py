@@ -39,6 +39,9 @@ SCREENSHOT_TIMEOUT_MS = 15_000
 SCREENSHOT_QUALITY = 60
 
 
+CRASHED = "The page crashed."
+
+
 class CurrentPage:
     """One tab. `start` and `stop` belong to the driver that opened it."""
 
@@ -51,6 +54,7 @@ class CurrentPage:
         self._settler = Settler(cdp, self._script, target_id)
         self._dialogs = OpenDialogs()
         self._inputs = Inputs(self._dialogs)
+        self._crashed = False
 
     async def start(self) -> None:
         """Listen to the tab."""
@@ -116,7 +120,10 @@ class CurrentPage:
 
     async def type(self, target: RefTarget, text: str) -> str | None:
         async with self._translated():
-            ready = check(await self._script.call("type", target.stamp.nonce, target.n, text))
+            try:
+                ready = check(await self._script.call("type", target.stamp.nonce, target.n, text))
+            except DialogOpen as opened:
+                raise DialogOpen(f"{opened.message} Input may already have been sent.", input_sent=True) from opened
         if not ready["typed"]:
             if text:
                 await self._input(lambda: self._page.keyboard.insert_text(text))
@@ -136,7 +143,10 @@ class CurrentPage:
 
     async def select_option(self, target: RefTarget, labels: tuple[str, ...]) -> None:
         async with self._translated():
-            check(await self._script.call("selectOption", target.stamp.nonce, target.n, list(labels)))
+            try:
+                check(await self._script.call("selectOption", target.stamp.nonce, target.n, list(labels)))
+            except DialogOpen:
+                return  # the choice was made, and its event opened the dialog
 
     async def upload(self, target: RefTarget | None, path: Path) -> None:
         mark = secrets.token_hex(16)
@@ -152,8 +162,9 @@ class CurrentPage:
             field = self._page.locator(f"[{MARK_ATTRIBUTE}='{mark}']")
             await self._input(lambda: field.set_input_files(path))
         finally:
-            async with self._translated(sent=True):
-                await self._script.call("unmark")
+            if self.dialog is None and not self._cdp.closed.is_set():
+                async with self._translated(sent=True):
+                    await self._script.call("unmark")
 
     async def _upload_by_chooser(self, target: RefTarget, path: Path) -> None:
         """Click what opens a file chooser, and answer that."""
@@ -166,7 +177,9 @@ class CurrentPage:
             raise NotEditable("The element opens no file chooser.", input_sent=True) from error
 
     async def press_key(self, key: str) -> None:
-        await self._input(lambda: self._page.keyboard.press(key))
+        typed = len(key) == 1 and not key.isascii()  # Playwright knows the keys of a US keyboard alone
+        keyboard = self._page.keyboard
+        await self._input(lambda: keyboard.insert_text(key) if typed else keyboard.press(key))
 
     async def scroll(self, delta_y: int) -> int:
         async with self._translated():
@@ -175,7 +188,7 @@ class CurrentPage:
         return int(moved["moved"])
 
     async def screenshot(self) -> bytes:
-        self._dialogs.refuse()
+        self._ready()
         async with self._translated():
             return await self._page.screenshot(
                 type="jpeg", quality=SCREENSHOT_QUALITY, scale="css", timeout=SCREENSHOT_TIMEOUT_MS
@@ -213,7 +226,7 @@ class CurrentPage:
 
     def _on_dialog(self, opened: PlaywrightDialog) -> None:
         async def answer(accept: bool, text: str | None) -> None:
-            await (opened.accept(text or "") if accept else opened.dismiss())
+            await (opened.accept(opened.default_value if text is None else text) if accept else opened.dismiss())
 
         async def accept() -> None:
             with suppress(PlaywrightError):  # the page may be gone, and the alert with it
@@ -236,13 +249,19 @@ class CurrentPage:
             await self._inputs.send(send, INPUT_TIMEOUT_S + (NAVIGATION_TIMEOUT_MS / 1000 if loads else 0))
 
     def _on_crash(self, _params: Json, _session: str | None) -> None:
-        self._cdp.fail_pending(PageGone("The page crashed."))
+        self._crashed = True
+        self._cdp.fail_pending(PageGone(CRASHED))
+
+    def _ready(self) -> None:
+        if self._crashed:
+            raise PageGone(CRASHED)
+        self._dialogs.refuse()
 
     @asynccontextmanager
     async def _translated(self, *, sent: bool | None = None, loads: bool = False) -> AsyncIterator[None]:
         """Foreign errors as refusals; `sent`: input may have reached the page; `loads`: an address was to be loaded."""
         try:
-            self._dialogs.refuse()
+            self._ready()
             yield
         except CdpClosed as error:
             raise self._gone(sent) from error

@@ -61,9 +61,15 @@ class Inputs:
         return None
 
     async def drain(self) -> None:
-        """Wait, within bounds, for the input that an answered dialog had held."""
-        if self._running:
-            await asyncio.wait(set(self._running), timeout=INPUT_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+        """Wait, within bounds, for the input that an answered dialog had held, or for the next dialog that it opens."""
+        if not self._running:
+            return
+        opened = asyncio.create_task(self._dialogs.opened.wait())
+        try:
+            waiting = {*self._running, opened}
+            await asyncio.wait(waiting, timeout=INPUT_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            opened.cancel()
 
     async def stop(self) -> None:
         """End everything that still runs."""

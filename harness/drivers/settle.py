@@ -17,7 +17,7 @@ _MOST_DOCUMENTS = 10
 """A chain of redirecting documents longer than this is left to the next observation."""
 
 _STARTS = ("Page.frameRequestedNavigation", "Page.frameStartedNavigating", "Page.frameStartedLoading")
-_ENDS = ("Page.frameStoppedLoading", "Page.frameClearedScheduledNavigation")
+_ENDS = ("Page.frameStoppedLoading",)
 
 
 class Settler:
@@ -29,18 +29,30 @@ class Settler:
         self._frame_id = frame_id
         self._idle = asyncio.Event()
         self._idle.set()
+        self._loading = False  # Chrome clears a scheduled navigation when its load begins: then it is not over
+        cdp.on("Page.frameClearedScheduledNavigation", self._on_cleared)
+        cdp.on("Page.frameStartedLoading", self._on_loading)
         for name in _STARTS:
             cdp.on(name, self._on_start)
         for name in _ENDS:
             cdp.on(name, self._on_end)
-        cdp.on("Page.navigatedWithinDocument", self._on_end)
+        cdp.on("Page.navigatedWithinDocument", self._on_cleared)
 
     def _on_start(self, params: Json, session: str | None) -> None:
         if session is None and params.get("frameId") == self._frame_id:
             self._idle.clear()
 
+    def _on_loading(self, params: Json, session: str | None) -> None:
+        if session is None and params.get("frameId") == self._frame_id:
+            self._loading = True
+
+    def _on_cleared(self, params: Json, session: str | None) -> None:
+        if session is None and params.get("frameId") == self._frame_id and not self._loading:
+            self._idle.set()
+
     def _on_end(self, params: Json, session: str | None) -> None:
         if session is None and params.get("frameId") == self._frame_id:
+            self._loading = False  # Chrome clears a scheduled navigation when its load begins: then it is not over
             self._idle.set()
 
     async def settle(self) -> None:

@@ -25,6 +25,9 @@ from observe.limits import MAX_DIALOG_CHARS, MAX_VALUE_CHARS
 from observe.model import Observation
 
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024
+MAX_ALERTS_TOLD = 5
+"""A page can open alerts without end; an answer must not grow with them."""
+
 REFUSED = "Refused: "
 FAILED = "Failed: "
 
@@ -145,7 +148,7 @@ class BotTools:
                 await page.select_option(await self.tab.target(given.ref), labels)
                 return "Selected."
             case params.PressKey():
-                if given.key not in KEYS and len(given.key) != 1:
+                if given.key not in KEYS and not (len(given.key) == 1 and given.key.isprintable()):
                     raise BadCall(f"there is no key {json_string(given.key)}.")
                 await page.press_key(given.key)
                 return "Pressed."
@@ -180,7 +183,12 @@ class BotTools:
     def _told(self) -> str:
         """The dialogs that the page opened meanwhile: alerts are accepted, others wait."""
         page = self.tab.page
-        told = [f" The page showed the alert {_quote(alert)}, which was accepted." for alert in page.take_alerts()]
+        alerts = page.take_alerts()
+        told = [
+            f" The page showed the alert {_quote(alert)}, which was accepted." for alert in alerts[:MAX_ALERTS_TOLD]
+        ]
+        if (more := len(alerts) - MAX_ALERTS_TOLD) > 0:
+            told.append(f" {more} more alerts were accepted.")
         if (dialog := page.dialog) is not None:
             told.append(f" The {dialog.kind} dialog that is open says {_quote(dialog)}.")
         return "".join(told)

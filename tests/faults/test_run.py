@@ -70,7 +70,7 @@ def test_a_stopped_run_is_resumed(
 
     first, second = read_rows(folder)
     assert (ended.code, ended.out) == (130, "")
-    assert ended.err.split("\n")[1:] == ["axtrial: interrupted; a run can be resumed with --resume", ""]
+    assert ended.err.split("\n")[1:] == [f"axtrial: interrupted; go on with: axtrial run --resume --out {folder}", ""]
     assert ([first.trial_id, second.trial_id], first.outcome, second.outcome) == (
         scheduled(folder),
         "completed",
