@@ -16,14 +16,13 @@ from typing import Annotated, Any, NoReturn, TypeVar
 import typer
 
 from formatters.errors import FormatterError
-from harness.commands import compare, show
+from harness.commands import compare, read_audit, show
 from harness.commands.format_input import format_file, format_lines
 from harness.commands.observe_once import observe_once, observed_json, page_address
 from harness.config import install_encoding, load_settings, quiet_matplotlib
 from harness.doctor import examine
 from harness.drivers import native_install, native_pin
-from harness.entry import EXIT_INTERRUPTED
-from harness.errors import EXIT_FAILED, EXIT_USAGE, AxtrialError, UsageError, quoted
+from harness.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, AxtrialError, UsageError, quoted
 from harness.targets.chrome import install_chrome
 from harness.trial.spec import SpecFile, pick_tasks, read_spec_file, with_options
 from observe.errors import ObservationError
@@ -206,6 +205,23 @@ def report(
     from reports.write import render  # pandas and matplotlib take 0.7 s to import
 
     show.print_text(render(folder, form.value))  # type: ignore[arg-type]  # the same four words
+
+
+@app.command(epilog="Examples: [bold]axtrial audit --bot anna[/bold]   [bold]axtrial audit --last 20 --json[/bold]")
+def audit(
+    bot: Annotated[str | None, typer.Option(help="Only calls of this bot.")] = None,
+    session: Annotated[str | None, typer.Option(help="Only calls of this session.")] = None,
+    last: Annotated[int, typer.Option(min=1, max=read_audit.MAX_LAST, help="So many, the latest.")] = read_audit.LAST,
+    as_json: Json = False,
+) -> None:
+    """Show what bots did: one line a call, the newest last."""
+    answer = read_audit.recorded_calls(load_settings(), last, bot, session)
+    if answer.note is not None:
+        show.err.print(answer.note, markup=False, soft_wrap=True)
+    if as_json:
+        show.print_text(read_audit.calls_json(answer.rows))
+    elif answer.rows:
+        show.out.print(read_audit.calls_table(answer.rows))
 
 
 def _show_report(folder: Path, *, as_json: bool) -> bool:

@@ -43,6 +43,7 @@ class Settings(BaseSettings):
     chrome: Path | None = None
     cdp_port: int = Field(default=0, ge=0, le=65_535)
     cache_dir: Path = Field(default_factory=lambda: _user_cache())
+    state_dir: Path = Field(default_factory=lambda: _user_state())
     headed: bool = False
     chrome_start_timeout_s: float = Field(default=30.0, gt=0, le=600)
 
@@ -51,7 +52,7 @@ class Settings(BaseSettings):
     def _empty_is_unset(cls, value: object) -> object:
         return None if value == "" else value
 
-    @field_validator("chrome", "cache_dir")
+    @field_validator("chrome", "cache_dir", "state_dir")
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:
         """`~` and folders are resolved now; a bare name stays, to be looked up in PATH."""
@@ -139,6 +140,16 @@ def _user_cache() -> Path:
         return _home() / "Library" / "Caches" / "axtrial"
     base = Path(os.environ.get("XDG_CACHE_HOME") or "")
     return (base if base.is_absolute() else _home() / ".cache") / "axtrial"
+
+
+def _user_state() -> Path:
+    """Where records stand that, unlike a cache, nothing can bring back."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or _home() / "AppData" / "Local") / "axtrial" / "State"
+    if sys.platform == "darwin":
+        return _home() / "Library" / "Application Support" / "axtrial"
+    base = Path(os.environ.get("XDG_STATE_HOME") or "")
+    return (base if base.is_absolute() else _home() / ".local" / "state") / "axtrial"
 
 
 def surroundings() -> Surroundings:

@@ -17,6 +17,7 @@ AxtrialError                  one sentence for the user
       NativeUnsupported       there is none for this platform
   PageNotObserved             one page could not be loaded or observed
   ProcessNotStarted           the system refused to start a program
+  AuditError                  a call cannot be recorded, and is refused (harness/host/audit.py)
   RunStopped                  the run cannot go on (disk full, folder gone); what it has is kept and can be resumed
 """
 
@@ -27,6 +28,9 @@ EXIT_FAILED = 1
 
 EXIT_USAGE = 2
 """Bad usage or input."""
+
+EXIT_INTERRUPTED = 130
+"""Interrupted, and can be resumed."""
 
 MAX_QUOTED_CHARS = 200
 """Characters of foreign text inside one of our sentences: enough to recognise it."""

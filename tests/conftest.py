@@ -21,6 +21,14 @@ from harness.targets.local import local
 CASES = Path(__file__).parent / "cases"
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes minutes runs only where it is asked for by its mark, whatever else is picked."""
+    if "soak" not in config.option.markexpr:
+        long = [item for item in items if item.get_closest_marker("soak") is not None]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
+
+
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Tests print nothing of their own."""

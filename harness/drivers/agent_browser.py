@@ -3,13 +3,15 @@
 The children of one browser share one queue. The browser itself belongs to its target.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from harness.config import Settings
-from harness.drivers.agent_child import Queue, native_child
+from harness.drivers.agent_calls import Bounds, Queue
+from harness.drivers.agent_child import native_child
 from harness.drivers.agent_page import AgentPage
-from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json, open_cdp
+from harness.drivers.cdp import CdpClosed, CdpError, CdpTimeout, Json, open_cdp
 from harness.drivers.native_pin import NativeBinary, find_native
 from harness.errors import DriverError
 from harness.targets.base import Endpoint
@@ -20,12 +22,13 @@ VIEWPORT: Json = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile"
 class AgentDriver:
     """Attached to one browser."""
 
-    def __init__(self, binary: NativeBinary, endpoint: Endpoint, browser: CdpConnection, stack: AsyncExitStack) -> None:
+    def __init__(self, binary: NativeBinary, endpoint: Endpoint, queue: Queue, stack: AsyncExitStack) -> None:
         self._binary = binary
         self._endpoint = endpoint
-        self._browser = browser
+        self._browser = queue.browser
         self._stack = stack
-        self._queue = Queue(browser=browser, chrome_pid=endpoint.pid)
+        self._queue = queue
+        self._opening = asyncio.Lock()
 
     async def first_page(self) -> AgentPage:
         """The tab that the browser started with.
@@ -33,8 +36,10 @@ class AgentDriver:
         Raises:
             DriverError: there is none, or a step of the child's start deviates.
         """
-        tabs = await self._tabs()
-        return await self._adopt(tabs[0]) if tabs else await self.new_page()
+        if tabs := await self._tabs():
+            async with self._opening:
+                return await self._adopt(tabs[0])
+        return await self.new_page()
 
     async def new_page(self, context: str | None = None) -> AgentPage:
         """A new tab, in the browser's own profile or in the browser context of that id.
@@ -43,8 +48,9 @@ class AgentDriver:
             DriverError: it cannot be opened, or a step of the child's start deviates.
         """
         given = {} if context is None else {"browserContextId": context}
-        made = await self._send("Target.createTarget", {"url": "about:blank", **given})
-        return await self._adopt(made["targetId"])
+        async with self._opening:
+            made = await self._send("Target.createTarget", {"url": "about:blank", **given})
+            return await self._adopt(made["targetId"])
 
     async def fresh_page(self) -> AgentPage:
         """A new tab in a context of its own, without cookies or storage of any other.
@@ -60,19 +66,28 @@ class AgentDriver:
         return tuple(self._queue.diagnostics)
 
     async def _adopt(self, target_id: str) -> AgentPage:
-        before = await self._tabs()
-        child = await self._stack.enter_async_context(
-            native_child(self._binary, self._endpoint, target_id, self._queue)
-        )
-        if await self._tabs() != before:
+        """Attach a child to the tab. Any deviation ends the whole driver: its children, their folders, and Chrome."""
+        try:
+            async with AsyncExitStack() as stack:
+                page = await self._start(target_id, stack)
+                self._stack.push_async_exit(stack.pop_all())
+                return page
+        except DriverError:
+            await self._queue.abort()
+            raise
+
+    async def _start(self, target_id: str, stack: AsyncExitStack) -> AgentPage:
+        before = set(await self._tabs())
+        child = await stack.enter_async_context(native_child(self._binary, self._endpoint, target_id, self._queue))
+        if set(await self._tabs()) != before:
             raise DriverError("the native driver opened or closed a tab")
         try:
             address = self._endpoint.browser_ws.partition("/devtools/")[0] + f"/devtools/page/{target_id}"
-            cdp = await self._stack.enter_async_context(open_cdp(address))
+            cdp = await stack.enter_async_context(open_cdp(address))
         except CdpClosed as error:
             raise DriverError("The tab could not be attached to.") from error
         page = AgentPage(child, cdp, self._browser, target_id)
-        self._stack.push_async_callback(page.stop)
+        stack.push_async_callback(page.stop)
         await page.start(VIEWPORT)
         return page
 
@@ -92,8 +107,9 @@ class AgentHost:
 
     name = "agent-browser"
 
-    def __init__(self, binary: NativeBinary) -> None:
+    def __init__(self, binary: NativeBinary, bounds: Bounds | None = None) -> None:
         self._binary = binary
+        self._bounds = bounds or Bounds()
         self.version = f"agent-browser {binary.version}, {binary.platform}, sha256 {binary.sha256}"
 
     @asynccontextmanager
@@ -108,7 +124,8 @@ class AgentHost:
                 browser = await stack.enter_async_context(open_cdp(endpoint.browser_ws))
             except CdpClosed as error:
                 raise DriverError("Chrome does not answer on its debugging port.") from error
-            yield AgentDriver(self._binary, endpoint, browser, stack)
+            queue = Queue(browser=browser, chrome_pid=endpoint.pid, bounds=self._bounds)
+            yield AgentDriver(self._binary, endpoint, queue, stack)
 
 
 @asynccontextmanager

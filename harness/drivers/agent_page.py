@@ -11,8 +11,9 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from harness.drivers.agent_child import SNAPSHOT_TIMEOUT_S, Guard, NativeChild, NativeFault
-from harness.drivers.base import Dialog, RefTarget
+from harness.drivers.agent_calls import Guard, NativeChild, NativeFault
+from harness.drivers.agent_frames import frames_in_frames
+from harness.drivers.base import Dialog, DialogKind, RefTarget
 from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json
 from harness.drivers.dialogs import OpenDialogs
 from harness.drivers.file_chooser import answer_file_chooser
@@ -24,6 +25,7 @@ from harness.drivers.settle import Settler
 from observe.dom import STAMP_ATTRIBUTE, decode_dom, decode_text
 from observe.errors import (
     ChangedElement,
+    DialogOpen,
     DocumentReplaced,
     DriverGone,
     LoadFailed,
@@ -36,6 +38,12 @@ from observe.errors import (
 from observe.model import AxText, DomObservation, PageText, Stamp
 
 SCREENSHOT_QUALITY = 60
+INPUT_TIMEOUT_S = 60.0
+"""Includes the wait for the profile's queue; each command has its own bound from its turn on."""
+
+ALIVE_S = 2.0
+"""Seconds in which a living browser answers: who has lost the tab asks it whether only the tab is gone."""
+
 _READ_TRIES = 3
 """An alert that the host is just accepting blocks a read; a read sends nothing, so it may be tried again."""
 
@@ -43,6 +51,7 @@ NOT_READ_LINE = "- FrameNotRead"
 """Stands at the end of the text for each frame inside a frame: the child leaves those out without a mark."""
 
 COPIED = "Another element carries this element's mark; observe again."
+CRASHED = "The page crashed."
 NOT_DONE = "The browser driver did not carry the action out; observe before trying again."
 
 
@@ -62,6 +71,7 @@ class AgentPage:
         self._settler = Settler(cdp, self._script, target_id)
         self._dialogs = OpenDialogs()
         self._inputs = Inputs(self._dialogs)
+        self._crashed = False
 
     async def start(self, viewport: Json) -> None:
         """Listen to the tab and give it the window's size."""
@@ -71,6 +81,8 @@ class AgentPage:
             for domain in ("Page", "Runtime", "Inspector"):
                 await self._cdp.send(f"{domain}.enable")
             await self._cdp.send("Emulation.setDeviceMetricsOverride", viewport)
+            # Behind another tab no frame is drawn, for which the child's click would wait 5 s, and the queue with it.
+            await self._cdp.send("Emulation.setFocusEmulationEnabled", {"enabled": True})
 
     async def stop(self) -> None:
         """End what still runs for this tab."""
@@ -93,39 +105,24 @@ class AgentPage:
     async def read_ax(self) -> AxText:
         async with self._translated():
             text = await self._snapshot()
-            unread = await self._frames_in_frames()
+            unread = await frames_in_frames(self._cdp, self._browser, self.target_id)
         return AxText(source="native", text="\n".join([text, *[NOT_READ_LINE] * unread]))
 
     async def _snapshot(self) -> str:
+        bound_s = self._child.bounds.snapshot_s
         for left in reversed(range(_READ_TRIES)):
             try:
-                data = await self._native("snapshot", timeout_s=SNAPSHOT_TIMEOUT_S, compact=False)
+                data = await self._input(lambda: self._native("snapshot", timeout_s=bound_s, compact=False))
             except NativeFault:
                 await self._script.document_nonce()  # waits for an alert that is just being accepted
                 if left == 0:
                     raise
                 continue
+            self._dialogs.refuse()  # one that opened meanwhile holds the read
             if not isinstance(text := data.get("snapshot"), str):
                 raise MalformedRead("native snapshot")
             return text
         raise AssertionError("unreachable")
-
-    async def _frames_in_frames(self) -> int:
-        """How many frames the child does not read: those that stand in another frame."""
-        tree = await self._cdp.send("Page.getFrameTree")
-        local = [child for frame in tree["frameTree"].get("childFrames", ()) for child in _all_below(frame)]
-        targets = await self._browser.send("Target.getTargets", {"filter": [{"type": "iframe"}]})
-        parents = {each["targetId"]: each.get("parentId") for each in targets["targetInfos"]}
-        inner = [frame for frame, parent in parents.items() if parent != self.target_id]
-        return len(local) + sum(1 for frame in inner if self._is_ours(frame, parents))
-
-    def _is_ours(self, frame: str, parents: dict[str, str | None]) -> bool:
-        at: str | None = frame
-        for _ in parents:
-            at = parents.get(at) if at is not None else None
-            if at == self.target_id:
-                return True
-        return False
 
     # ---- actions ----
 
@@ -160,7 +157,7 @@ class AgentPage:
 
     async def type(self, target: RefTarget, text: str) -> str | None:
         async with self._translated(refused=NotEditable):
-            ready = check(await self._script.call("type", target.stamp.nonce, target.n, text))
+            ready = check(await self._sending("type", target, text))
             if not ready["typed"]:
                 if ready["plain"] and await self._has_selector(target):
                     await self._input(lambda: self._native("fill", selector=_selector(target), value=text))
@@ -177,7 +174,10 @@ class AgentPage:
 
     async def select_option(self, target: RefTarget, labels: tuple[str, ...]) -> None:
         async with self._translated():
-            check(await self._script.call("selectOption", target.stamp.nonce, target.n, list(labels)))
+            try:
+                check(await self._script.call("selectOption", target.stamp.nonce, target.n, list(labels)))
+            except DialogOpen:
+                return  # the choice was made, and its event opened the dialog
 
     async def upload(self, target: RefTarget | None, path: Path) -> None:
         nonce, number = (target.stamp.nonce, target.n) if target is not None else (None, None)
@@ -189,12 +189,16 @@ class AgentPage:
                 return
             check(answer)
             field = await self._script.handle("marked")
-            await self._cdp.send("DOM.setFileInputFiles", {"files": [str(path.resolve())], "objectId": field})
-            await self._script.call("unmark")
+            with suppress(DialogOpen):  # then the file was taken, and its event opened the dialog
+                await self._cdp.send("DOM.setFileInputFiles", {"files": [str(path.resolve())], "objectId": field})
+                await self._script.call("unmark")
 
     async def press_key(self, key: str) -> None:
         async with self._translated(sent=True):
-            await self._input(lambda: self._native("press", key=key))
+            if len(key) == 1 and not key.isascii():  # no key of a US keyboard
+                await self._input(lambda: self._native("inserttext", text=key))
+            else:
+                await self._input(lambda: self._native("press", key=key))
 
     async def scroll(self, delta_y: int) -> int:
         async with self._translated(sent=True):
@@ -236,38 +240,56 @@ class AgentPage:
         if (answer := self._dialogs.take()) is None:
             return
         async with self._translated(sent=True):
+            await self._child.resume()
             await answer(accept, text)
             await self._inputs.drain()
 
     def _on_dialog(self, params: Json, _session: str | None) -> None:
         async def answer(accept: bool, text: str | None) -> None:
-            given = {} if text is None else {"promptText": text}
-            await self._cdp.send("Page.handleJavaScriptDialog", {"accept": accept, **given})
+            given = {"promptText": params.get("defaultPrompt", "") if text is None else text}
+            await self._cdp.send(
+                "Page.handleJavaScriptDialog", {"accept": accept, **(given if kind == "prompt" else {})}
+            )
 
         async def accept() -> None:
             with suppress(CdpClosed, CdpError, CdpTimeout):  # the page may be gone, and the alert with it
                 await answer(True, None)
 
-        dialog = Dialog(kind=params["type"], message=params["message"])
+        kind: DialogKind = params["type"]
+        dialog = Dialog(kind=kind, message=params["message"])
         if dialog.kind == "alert":
             self._dialogs.accepted(dialog)
             self._inputs.start(accept())
         else:
+            self._child.hold()
             self._cdp.fail_pending(self._dialogs.wait(dialog, answer))
 
     # ---- waiting and errors ----
 
     async def _native(self, action: str, *, timeout_s: float | None = None, **fields: object) -> dict[str, Any]:
-        bound = {} if timeout_s is None else {"timeout_s": timeout_s}
-        return await self._child.call(action, guard=self.guard, **bound, **fields)  # type: ignore[arg-type]
+        return await self._child.call(action, guard=self.guard, timeout_s=timeout_s, **fields)
 
-    async def _input(self, send: Callable[[], Awaitable[Any]]) -> None:
+    async def _input(self, send: Callable[[], Awaitable[Any]]) -> Any:
+        """What the child answered; None once a dialog holds the command."""
         if self._cdp.closed.is_set():
-            raise self._gone(None)
-        await self._inputs.send(send, bound_s=60.0)
+            raise await self._gone(None)
+        return await self._inputs.send(send, INPUT_TIMEOUT_S)
+
+    async def _sending(self, name: str, target: RefTarget, *arguments: str) -> Any:
+        """A script call that itself changes the page; a dialog that it opens comes behind that change."""
+        try:
+            return await self._script.call(name, target.stamp.nonce, target.n, *arguments)
+        except DialogOpen as opened:
+            raise DialogOpen(f"{opened.message} Input may already have been sent.", input_sent=True) from opened
 
     def _on_crash(self, _params: Json, _session: str | None) -> None:
-        self._cdp.fail_pending(PageGone("The page crashed."))
+        self._crashed = True
+        self._cdp.fail_pending(PageGone(CRASHED))
+
+    def _ready(self) -> None:
+        if self._crashed:
+            raise PageGone(CRASHED)
+        self._dialogs.refuse()
 
     @asynccontextmanager
     async def _translated(
@@ -279,10 +301,10 @@ class AgentPage:
     ) -> AsyncIterator[None]:
         """Foreign errors as refusals. `refused`: what it means when the child did not carry out a checked action."""
         try:
-            self._dialogs.refuse()
+            self._ready()
             yield
         except CdpClosed as error:
-            raise self._gone(sent) from error
+            raise await self._gone(sent) from error
         except CdpTimeout as error:
             raise TimedOut("The page did not answer in time.", input_sent=sent) from error
         except CdpError as error:
@@ -290,27 +312,22 @@ class AgentPage:
         except NativeFault as fault:
             self._dialogs.refuse()
             if fault.code == "tab_gone" or self._cdp.closed.is_set():
-                raise self._gone(True) from fault
+                raise await self._gone(True) from fault
             if loads:
                 raise LoadFailed(load_failure(fault.text), input_sent=True) from fault
             if refused is not None:
                 raise refused(NOT_DONE, input_sent=True) from fault
             raise MalformedRead(f"native {fault.action}") from fault
 
-    def _gone(self, sent: bool | None) -> PageGone | DriverGone:
-        if self._browser.closed.is_set():
+    async def _gone(self, sent: bool | None) -> PageGone | DriverGone:
+        """What is gone. The tab's connection may break before the browser's; a dead browser ends the child too."""
+        try:
+            await self._browser.send("Browser.getVersion", timeout_s=ALIVE_S)
+        except (CdpClosed, CdpError, CdpTimeout):
+            await self._child.abort()
             return DriverGone("The browser ended.", input_sent=sent)
         return PageGone("The tab was closed.", input_sent=sent)
 
 
 def _selector(target: RefTarget) -> str:
     return f'[{STAMP_ATTRIBUTE}="{target.stamp.nonce}:{target.n}"]'
-
-
-def _all_below(frame: Json) -> list[Json]:
-    found: list[Json] = []
-    level = list(frame.get("childFrames", ()))
-    while level:
-        found.extend(level)
-        level = [below for child in level for below in child.get("childFrames", ())]
-    return found

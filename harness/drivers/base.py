@@ -89,6 +89,11 @@ class Driver(Protocol):
 
     async def new_page(self) -> DriverPage: ...
 
+    def diagnostics(self) -> tuple[str, ...]:
+        """What the driver noted of its own work, a bounded number of bounded lines; it may quote page text, so it stays
+        in the trial's folder."""
+        ...
+
 
 class DriverHost(Protocol):
     """A started driver program, which can attach to one browser after another."""

@@ -69,6 +69,10 @@ class CurrentDriver:
             raise DriverError("Chrome did not open a new context.") from error
         return await self._adopt(page)
 
+    def diagnostics(self) -> tuple[str, ...]:
+        """Nothing: this driver notes nothing."""
+        return ()
+
     async def _adopt(self, page: Page) -> CurrentPage:
         try:
             session = await page.context.new_cdp_session(page)

@@ -35,6 +35,10 @@ class FakeDriver:
         self._pages.append(page)
         return page
 
+    def diagnostics(self) -> tuple[str, ...]:
+        """Nothing: this driver notes nothing."""
+        return ()
+
     def end(self) -> None:
         """End every tab."""
         for page in self._pages:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from harness.config import Settings
-from harness.drivers.base import DriverHost
+from harness.drivers.base import DriverHost, DriverPage
 from harness.drivers.catalog import start_driver
 from harness.errors import DriverError, RunStopped, SetupError, TargetError, quoted
 from harness.host.tab import Tab
@@ -25,7 +25,7 @@ from harness.trial.bot import PROMPT_DIGEST, PersonaBot
 from harness.trial.ledger import Ledger
 from harness.trial.outcome import Verdict, judge
 from harness.trial.schedule import Planned
-from harness.trial.site import FixtureServer, serve
+from harness.trial.site import FixtureRun, FixtureServer, serve
 from harness.trial.spec import PROTOCOL, RunSpec
 from harness.trial.steps import StepLog
 from observe.errors import Refusal
@@ -71,8 +71,22 @@ class Runner:
         self._ledger = ledger
         self._server = server
         self.hosts: dict[str, DriverHost] = {}
+        self.not_started: dict[str, str] = {}
         self.targets: dict[str, Target] = {}
         self._digest = plan.spec.digest(PROMPT_DIGEST)
+
+    async def start(self, name: str, stack: AsyncExitStack) -> None:
+        """Start a driver program. One that does not start costs its own trials only: each gets its row with the reason.
+
+        Raises:
+            UsageError: there is no such driver.
+            RunStopped: the manifest cannot be written.
+        """
+        try:
+            self.hosts[name] = await stack.enter_async_context(start_driver(name, self._plan.settings))
+        except DriverError as error:
+            self.not_started[name] = error.message
+            self._ledger.deviate(f"the driver {name} did not start, so its trials are not run: {error.message}")
 
     async def trial(self, planned: Planned) -> Row:
         """One trial; its row is on the disk when this returns, also where it is cancelled.
@@ -109,6 +123,8 @@ class Runner:
     async def _play(self, trial: _Trial) -> None:
         planned, log = trial.planned, trial.log
         arm, task = planned.arm, planned.task
+        if (why := self.not_started.get(arm.driver)) is not None:
+            raise DriverError(why)
         fixture = self._server.begin(task)
         start = time.perf_counter()
         try:
@@ -117,20 +133,26 @@ class Runner:
                 self.hosts[arm.driver].attach(endpoint) as driver,
             ):
                 trial.endpoint = endpoint
-                page = await driver.first_page()
-                log.sample("attach", (time.perf_counter() - start) * 1000)
-                bot = PersonaBot(
-                    goal=fixture.goal,
-                    limits=task.limits,
-                    route=ROUTES[self._plan.spec.model](task.script, fixture.base_url),
-                    tools=BotTools(tab=Tab(page), formatter=arm.formatter),
-                    log=log,
-                )
-                ended = await bot.play()
+                try:
+                    page = await driver.first_page()
+                    log.sample("attach", (time.perf_counter() - start) * 1000)
+                    ended = await self._bot(trial, fixture, page).play()
+                finally:
+                    log.save_driver_log(driver.diagnostics())
                 trial.verdict = judge(ended, await fixture.read_back(), task)
                 trial.error = ended.detail
         finally:
             fixture.close()
+
+    def _bot(self, trial: _Trial, fixture: FixtureRun, page: DriverPage) -> PersonaBot:
+        task = trial.planned.task
+        return PersonaBot(
+            goal=fixture.goal,
+            limits=task.limits,
+            route=ROUTES[self._plan.spec.model](task.script, fixture.base_url),
+            tools=BotTools(tab=Tab(page), formatter=trial.planned.arm.formatter),
+            log=trial.log,
+        )
 
     def _row(self, trial: _Trial) -> Row:
         planned, log, verdict = trial.planned, trial.log, trial.verdict
@@ -140,6 +162,7 @@ class Runner:
         observed = log.observations > 0
         known = self._plan.encoding is not None
         endpoint = trial.endpoint
+        host = self.hosts.get(planned.arm.driver)
         return Row(
             trial_id=planned.trial_id,
             block_id=planned.block_id,
@@ -176,7 +199,7 @@ class Runner:
             usage=log.usage(),
             facts_kept=log.facts_kept() if planned.task.facts else None,
             facts_total=len(planned.task.facts) or None,
-            driver_version=self.hosts[planned.arm.driver].version,
+            driver_version=host.version if host is not None else None,
             browser_version=endpoint.browser_version if endpoint is not None else None,
             platform=Platform(os=platform.system(), architecture=platform.machine()),
             image=endpoint.image if endpoint is not None else None,
@@ -189,7 +212,7 @@ async def run(plan: RunPlan, ledger: Ledger, ended: Callable[[Row], None]) -> tu
 
     Raises:
         RunStopped: rows cannot be written any more; those that are there can be resumed.
-        AxtrialError: a driver program or the fixture server did not start.
+        AxtrialError: the fixture server did not start.
     """
     rows: list[Row] = []
     async with AsyncExitStack() as stack:
@@ -197,7 +220,7 @@ async def run(plan: RunPlan, ledger: Ledger, ended: Callable[[Row], None]) -> tu
         runner = Runner(plan, ledger, server)
         waiting = [planned for planned in plan.trials if planned.trial_id not in ledger.done]
         for name in dict.fromkeys(planned.arm.driver for planned in waiting):
-            runner.hosts[name] = await stack.enter_async_context(start_driver(name, plan.settings))
+            await runner.start(name, stack)
         for name in dict.fromkeys(planned.arm.target for planned in waiting):
             runner.targets[name] = find_target(name)
         _record_versions(ledger, runner.hosts, plan.chrome_version)

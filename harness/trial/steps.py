@@ -112,6 +112,19 @@ class StepLog:
         except OSError as error:
             raise RunStopped(f"a step cannot be written: {error.strerror}") from error
 
+    def save_driver_log(self, lines: tuple[str, ...]) -> None:
+        """Put what the driver noted beside the steps; nothing noted, no file.
+
+        Raises:
+            RunStopped: the disk is full or the folder is gone.
+        """
+        if not lines:
+            return
+        try:
+            (self.folder / "driver.log").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        except OSError as error:
+            raise RunStopped(f"the driver's log cannot be written: {error.strerror}") from error
+
     def save_screenshot(self, picture: bytes, number: int) -> None:
         """Put a picture beside the steps.
 

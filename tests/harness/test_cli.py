@@ -20,7 +20,7 @@ from harness.targets.base import Endpoint
 from harness.trial.bot import PROMPT_DIGEST
 from harness.trial.spec import SpecFile, build_spec
 
-COMMANDS = ("doctor", "setup", "observe", "format", "tasks", "run", "report")
+COMMANDS = ("doctor", "setup", "observe", "format", "tasks", "run", "report", "audit")
 NOWHERE = Endpoint(browser_ws="", http="", profile=Path(), browser_version="", os="", architecture="", pid=0)
 
 

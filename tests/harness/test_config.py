@@ -23,6 +23,7 @@ def clean_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     # Set first, so that what the code under test sets is undone.
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "unset")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
 
 
@@ -31,6 +32,7 @@ def test_defaults(tmp_path: Path) -> None:
         "chrome": None,
         "cdp_port": 0,
         "cache_dir": tmp_path / "cache" / "axtrial",
+        "state_dir": tmp_path / "state" / "axtrial",
         "headed": False,
         "chrome_start_timeout_s": 30.0,
     }
@@ -44,6 +46,24 @@ def test_flags_win_over_variables_and_variables_over_the_file(monkeypatch: pytes
     settings = load_settings({"cdp_port": 1003})
 
     assert (settings.cdp_port, settings.chrome, settings.headed) == (1003, Path("/variable/chrome"), True)
+
+
+@pytest.mark.parametrize("value", [None, "", "relative"])
+def test_state_folder_without_a_usable_variable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str | None
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_STATE_HOME")
+    if value is not None:
+        monkeypatch.setenv("XDG_STATE_HOME", value)
+
+    assert load_settings().state_dir == tmp_path / "home" / ".local" / "state" / "axtrial"
+
+
+def test_state_folder_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AXTRIAL_STATE_DIR", "~/records/axtrial")
+
+    assert load_settings().state_dir == Path.home() / "records" / "axtrial"
 
 
 def test_named_file_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -68,7 +88,7 @@ def test_chrome_is_a_path_or_a_name_in_path(monkeypatch: pytest.MonkeyPatch, val
         (
             "chrom = 1\n",
             'the settings file "axtrial.toml" has the unknown key "chrom"; known are chrome, cdp_port, cache_dir, '
-            "headed, chrome_start_timeout_s",
+            "state_dir, headed, chrome_start_timeout_s",
         ),
         ("cdp_port = 70000\n", 'the setting "cdp_port" is not usable: Input should be less than or equal to 65535'),
         (
@@ -105,7 +125,7 @@ def test_misspelt_variable_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> 
     assert caught.value.message == (
         'the variable "AXTRIAL_CHROM" is not a setting; known are AXTRIAL_CACHE_DIR, AXTRIAL_CDP_PORT, '
         "AXTRIAL_CHROME, AXTRIAL_CHROME_START_TIMEOUT_S, AXTRIAL_CONFIG, "
-        "AXTRIAL_HEADED"
+        "AXTRIAL_HEADED, AXTRIAL_STATE_DIR"
     )
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from harness.config import Settings
-from harness.drivers.fake import FakeHost
+from harness.drivers import agent_browser
+from harness.drivers.fake import FakeDriver, FakeHost
 from harness.drivers.fake_document import FakeDocument, FakeElement
-from harness.errors import ChromeDied, DriverError, RunStopped
+from harness.drivers.native_pin import NativeBinary
+from harness.errors import ChromeDied, DriverError, NativeMissing, RunStopped
 from harness.targets.base import Endpoint, Target
 from harness.targets.catalog import find_target
 from harness.targets.fake import fake
@@ -153,6 +155,55 @@ async def test_a_cancelled_trial_has_its_row_and_runs_again(runner: Runner, plan
     assert [row.trial_id for row in rows] == [planned.trial_id for planned in plan.trials]
     assert (heard, load_run(ledger.folder).rows) == (list(rows), list(rows))
     assert again.manifest["versions"] == {**dict(ledger.manifest["versions"]), "drivers": {"fake": "1"}}  # type: ignore[arg-type]
+
+
+MISSING = "It is not there; run: axtrial setup --driver agent-browser"
+
+
+@pytest.fixture
+def without_native(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> RunPlan:
+    """An arm whose driver program does not start, beside one that works."""
+
+    def find(_settings: Settings) -> NativeBinary:
+        raise NativeMissing(MISSING)
+
+    monkeypatch.setattr(agent_browser, "find_native", find)
+    folder = tmp_path / "tasks" / "suite" / "task"
+    (folder / "pages").mkdir(parents=True)
+    (folder / "pages" / "page.html").write_text("<p>Hello")
+    (folder / "task.toml").write_text(TASK)
+    arms = ["agent-browser/local/conservative", "fake/fake/structured"]
+    spec = build_spec(SpecFile(arms=arms, repeats=2), load_tasks(tmp_path / "tasks"))
+    return RunPlan(spec=spec, trials=schedule(spec), settings=Settings(), encoding=None, encoding_name=None)
+
+
+async def test_a_driver_that_does_not_start_costs_its_own_trials_only(without_native: RunPlan, tmp_path: Path) -> None:
+    ledger = new_ledger(tmp_path / "run", new_manifest(without_native.spec, without_native.trials, None))
+    rows = await run(without_native, ledger, lambda row: None)
+    assert [row.trial_id for row in rows] == [planned.trial_id for planned in without_native.trials]
+    assert load_run(ledger.folder).rows == list(rows)
+    told = {(row.driver, row.outcome, row.driver_version, row.browser_version, row.error) for row in rows}
+    assert {fact for fact in told if fact[0] == "agent-browser"} == {
+        ("agent-browser", "driver_failed", None, None, MISSING)
+    }
+    assert [row.driver_version for row in rows if row.driver == "fake"] == ["1", "1"]
+    assert ledger.manifest["deviations"] == [
+        f"the driver agent-browser did not start, so its trials are not run: {MISSING}"
+    ]
+
+
+async def test_what_the_driver_notes_stays_in_the_trials_folder(
+    runner: Runner, plan: RunPlan, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeDriver, "diagnostics", lambda _self: ('click 2.0 ms "ok"', 'fill 3.1 ms "no"'))
+    row = await runner.trial(plan.trials[0])
+    noted = ledger.folder / "trials" / row.trial_id / "driver.log"
+    assert noted.read_text() == 'click 2.0 ms "ok"\nfill 3.1 ms "no"\n'
+
+
+async def test_a_driver_that_notes_nothing_leaves_no_file(runner: Runner, plan: RunPlan, ledger: Ledger) -> None:
+    row = await runner.trial(plan.trials[0])
+    assert [path.name for path in (ledger.folder / "trials" / row.trial_id).iterdir()] == ["steps.jsonl"]
 
 
 async def test_a_folder_that_cannot_be_written_stops_the_run(plan: RunPlan, ledger: Ledger) -> None:

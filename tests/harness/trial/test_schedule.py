@@ -15,18 +15,18 @@ FAKE = ["fake/fake/verbatim", "fake/fake/structured"]
 def test_the_whole_default_schedule() -> None:
     planned = schedule(build_spec(SpecFile(), TASKS))
     assert [f"{trial.trial_id} {trial.position}" for trial in planned] == [
-        "notes.two-notes.local.1.current.conservative 0",
-        "notes.two-notes.local.1.current.structured 1",
+        "notes.two-notes.local.1.current.structured 0",
+        "notes.two-notes.local.1.agent-browser.conservative 1",
         "notes.two-notes.local.1.current.page-text 2",
-        "orders.limited-order.local.1.current.structured 0",
+        "orders.limited-order.local.1.agent-browser.conservative 0",
         "orders.limited-order.local.1.current.page-text 1",
-        "orders.limited-order.local.1.current.conservative 2",
+        "orders.limited-order.local.1.current.structured 2",
         "notes.two-notes.local.2.current.page-text 0",
-        "notes.two-notes.local.2.current.structured 1",
-        "notes.two-notes.local.2.current.conservative 2",
-        "orders.limited-order.local.2.current.conservative 0",
+        "notes.two-notes.local.2.agent-browser.conservative 1",
+        "notes.two-notes.local.2.current.structured 2",
+        "orders.limited-order.local.2.current.structured 0",
         "orders.limited-order.local.2.current.page-text 1",
-        "orders.limited-order.local.2.current.structured 2",
+        "orders.limited-order.local.2.agent-browser.conservative 2",
     ]
     assert {trial.block_id for trial in planned} == {
         f"{task}.local.{repeat}" for task in ("notes.two-notes", "orders.limited-order") for repeat in (1, 2)

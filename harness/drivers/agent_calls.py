@@ -1,0 +1,241 @@
+"""Commands to a native child of the driver `agent-browser`: one queue for all of a profile's, each within a bound.
+
+What a child says is never an authority, and its error texts, which can hold page text, stay in `diagnostics`. One that
+does not answer as agreed ends the whole driver: its children and Chrome. Nothing is ever sent a second time.
+"""
+
+import asyncio
+import signal
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import orjson
+
+from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, decode
+from harness.errors import quoted
+from harness.leftovers import HARD, kill_group
+from harness.process import OwnedProcess, finish
+from observe.errors import DriverGone, TimedOut
+
+CLOSE_S = 2.0
+"""Seconds between the polite and the hard end of the children and of Chrome; both take about 0.5 s."""
+
+MAX_DIAGNOSTICS = 1_000
+MAX_DIAGNOSTIC_CHARS = 500
+
+ENDED = "The browser driver ended."
+
+Guard = Callable[[], None]
+"""Raises the refusal by which authority, control or cancellation stops a command."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How long a child is waited for, in seconds, and how long a reply may be, in bytes.
+
+    A snapshot's bound is below the child's own 33 s, after which it calls a page wedged. A dialog waits for the answer
+    of a model or a person. A snapshot of 20,000 elements has 1.25 MB.
+    """
+
+    start_s: float = 15.0
+    command_s: float = 15.0
+    snapshot_s: float = 30.0
+    dialog_s: float = 900.0
+    reply_bytes: int = 64 * 1024 * 1024
+
+
+class NativeFault(Exception):
+    """The child answered a command with an error. `code` is its own word, `text` can hold page text."""
+
+    def __init__(self, action: str, code: str | None, text: str) -> None:
+        super().__init__(action)
+        self.action = action
+        self.code = code
+        self.text = text
+
+
+@dataclass(slots=True, kw_only=True)
+class Queue:
+    """One queue for all commands on one browser profile, and its end. `diagnostics` is for the trial's folder."""
+
+    browser: CdpConnection
+    chrome_pid: int
+    bounds: Bounds = field(default_factory=Bounds)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    children: list[OwnedProcess] = field(default_factory=list)
+    dead: bool = False
+    diagnostics: deque[str] = field(default_factory=lambda: deque(maxlen=MAX_DIAGNOSTICS))
+
+    def note(self, action: str, outcome: str, start: float) -> None:
+        """Keep how a command ended."""
+        ms = (time.perf_counter() - start) * 1000
+        self.diagnostics.append(f"{action} {ms:.1f} ms {quoted(outcome, MAX_DIAGNOSTIC_CHARS)}")
+
+    async def abort(self) -> None:
+        """End every child and Chrome, also where this task is cancelled meanwhile.
+
+        Takes at most 2 * CLOSE_S. Issued input is not undone, and nothing is replayed.
+        """
+        self.dead = True
+        await finish(self._end())
+
+    async def _end(self) -> None:
+        children = tuple(self.children)
+        for child in children:
+            kill_group(child.pid, signal.SIGTERM)
+        with suppress(CdpClosed, CdpError, CdpTimeout):
+            await self.browser.send("Browser.close", timeout_s=CLOSE_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                await asyncio.gather(self.browser.closed.wait(), *(child.wait() for child in children))
+        for child in children:
+            if child.returncode is None:
+                kill_group(child.pid, HARD)
+        if not self.browser.closed.is_set():
+            kill_group(self.chrome_pid, HARD)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Turn:
+    """A command that has its turn. `queued`: it still has it; it is given up while a dialog holds the command."""
+
+    deadline: asyncio.Timeout
+    timeout_s: float
+    queued: bool = True
+
+
+class NativeChild:
+    """A child that is attached and pinned to one tab."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, queue: Queue) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._queue = queue
+        self._last_id = 0
+        self._own = asyncio.Lock()
+        self._turn: _Turn | None = None
+        self.bounds = queue.bounds
+
+    async def call(
+        self, action: str, *, guard: Guard, timeout_s: float | None = None, **fields: object
+    ) -> dict[str, Any]:
+        """Wait for the profile's queue, then carry out one command; `guard` is asked before it and after it.
+
+        `timeout_s` counts from the command's turn; None: the bound of a command.
+
+        Raises:
+            NativeFault: the child refused the command.
+            DriverGone: the child or Chrome ended, or the child gave no answer of the agreed form; both were ended.
+            TimedOut: no reply within `timeout_s` seconds; child and Chrome were ended, input may have been sent.
+            Whatever `guard` raises: then nothing was sent, or what came back is withheld.
+        """
+        async with self._own, self._queued(timeout_s or self.bounds.command_s) as turn:
+            guard()
+            if self._queue.dead or self._queue.browser.closed.is_set():
+                await self._queue.abort()
+                raise DriverGone(ENDED)
+            start = time.perf_counter()
+            try:
+                data = await self._bounded(action, turn, fields)
+            except NativeFault as fault:
+                self._queue.note(action, f"{fault.code}: {fault.text}", start)
+                guard()
+                raise
+            except TimedOut:
+                self._queue.note(action, "no reply in time", start)
+                raise
+            except DriverGone as gone:
+                self._queue.note(action, gone.message, start)
+                raise
+            except asyncio.CancelledError:
+                self._queue.note(action, "cancelled", start)
+                await self._queue.abort()
+                raise
+            self._queue.note(action, "ok", start)
+            guard()
+            return data
+
+    async def abort(self) -> None:
+        """End the whole driver, as `Queue.abort`."""
+        await self._queue.abort()
+
+    def hold(self) -> None:
+        """A dialog opened: the command under way ends only after its answer. The others need not wait so long."""
+        if (turn := self._turn) is not None and turn.queued and not turn.deadline.expired():
+            turn.deadline.reschedule(asyncio.get_running_loop().time() + self.bounds.dialog_s)
+            turn.queued = False
+            self._queue.lock.release()
+
+    async def resume(self) -> None:
+        """The dialog is about to be answered: wait for the held command's next turn, in which it goes on."""
+        if (turn := self._turn) is None or turn.queued:
+            return
+        await self._queue.lock.acquire()
+        if self._turn is not turn or turn.deadline.expired():  # it has ended meanwhile
+            self._queue.lock.release()
+            return
+        turn.queued = True
+        turn.deadline.reschedule(asyncio.get_running_loop().time() + turn.timeout_s)
+
+    @asynccontextmanager
+    async def _queued(self, timeout_s: float) -> AsyncIterator[_Turn]:
+        await self._queue.lock.acquire()
+        turn = _Turn(deadline=asyncio.timeout(timeout_s), timeout_s=timeout_s)
+        try:
+            yield turn
+        finally:
+            if turn.queued:
+                self._queue.lock.release()
+
+    async def _bounded(self, action: str, turn: _Turn, fields: dict[str, object]) -> dict[str, Any]:
+        try:
+            async with turn.deadline:
+                self._turn = turn
+                try:
+                    number, line = await self._exchange(action, fields)
+                finally:
+                    self._turn = None
+        except TimeoutError as error:
+            await self._queue.abort()
+            message = f"The browser driver did not answer within {turn.timeout_s:g} s; the browser was ended."
+            raise TimedOut(f"{message} Input may already have been sent.", input_sent=True) from error
+        except (OSError, EOFError) as error:
+            await self._fail(ENDED, error)
+        except asyncio.LimitOverrunError as error:
+            await self._fail("The browser driver's answer was too long; the browser was ended.", error)
+        try:
+            return _decoded(action, number, line)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            # Replies come in order: after one of an unknown form none can be trusted to be the wanted one.
+            await self._fail("The browser driver gave an answer of an unknown form; the browser was ended.", error)
+
+    async def _exchange(self, action: str, fields: dict[str, object]) -> tuple[str, bytes]:
+        self._last_id += 1
+        number = str(self._last_id)
+        self._writer.write(orjson.dumps({"id": number, "action": action, **fields}) + b"\n")
+        await self._writer.drain()
+        return number, await self._reader.readuntil(b"\n")
+
+    async def _fail(self, message: str, cause: Exception) -> NoReturn:
+        await self._queue.abort()
+        raise DriverGone(message, input_sent=True) from cause
+
+
+def _decoded(action: str, number: str, line: bytes) -> dict[str, Any]:
+    """The data of a reply.
+
+    Raises:
+        NativeFault: it is an error.
+        ValueError, KeyError, TypeError, AttributeError, RecursionError: it is not of the agreed form.
+    """
+    reply = decode(line)
+    data = reply.get("data")
+    if reply["id"] != number or not isinstance(reply["success"], bool):
+        raise ValueError(number)
+    if not reply["success"]:
+        raise NativeFault(action, reply.get("code"), str(reply.get("error", "")))
+    return data if isinstance(data, dict) else {}
