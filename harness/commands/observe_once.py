@@ -15,6 +15,7 @@ from harness.drivers.catalog import start_driver
 from harness.errors import PageNotObserved, UsageError, quoted
 from harness.host.tab import Tab
 from harness.targets.catalog import find_target
+from harness.trial.spec import parse_arm
 from observe.errors import Refusal
 from observe.model import ActionRef, Observation
 
@@ -58,6 +59,7 @@ async def observe_once(address: str, driver: str, target: str, formatter: str, s
         TargetError, DriverError: the browser did not start or cannot be spoken to.
         PageNotObserved: the page could not be loaded within the driver's bound, or not be observed.
     """
+    parse_arm(f"{driver}/{target}/{formatter}")
     needs = get(formatter).needs
     async with AsyncExitStack() as stack:
         host = await stack.enter_async_context(start_driver(driver, settings))

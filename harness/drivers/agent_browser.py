@@ -110,7 +110,7 @@ class AgentHost:
     def __init__(self, binary: NativeBinary, bounds: Bounds | None = None) -> None:
         self._binary = binary
         self._bounds = bounds or Bounds()
-        self.version = f"agent-browser {binary.version}, {binary.platform}, sha256 {binary.sha256}"
+        self.version = f"{binary.version}, {binary.platform}, sha256 {binary.sha256}"
 
     @asynccontextmanager
     async def attach(self, endpoint: Endpoint) -> AsyncIterator[AgentDriver]:

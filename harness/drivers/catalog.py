@@ -19,6 +19,10 @@ DRIVERS: Mapping[str, str] = MappingProxyType(
 """Name -> `module:function`; the function takes the settings and gives the driver program as a context manager."""
 
 
+WITHOUT_TREE = frozenset({"agent-browser"})
+"""Drivers that hand over native text alone, so that a formatter of the tree has nothing to work on."""
+
+
 def start_driver(name: str, settings: Settings) -> AbstractAsyncContextManager[DriverHost]:
     """The driver program of that name, started for as long as the block runs.
 

@@ -10,7 +10,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from formatters.catalog import FORMATTERS
-from harness.drivers.catalog import DRIVERS
+from harness.drivers.catalog import DRIVERS, WITHOUT_TREE
 from harness.errors import SpecError, quoted
 from harness.models.catalog import ROUTES
 from harness.targets.catalog import TARGETS
@@ -132,6 +132,8 @@ def parse_arm(text: str) -> Arm:
     driver, target, formatter = parts
     if (driver == "fake") != (target == "fake"):
         raise SpecError(f"the arm {quoted(text)}: the driver fake and the target fake go with each other alone")
+    if driver in WITHOUT_TREE and FORMATTERS[formatter].needs == "tree":
+        raise SpecError(f"the arm {quoted(text)}: the driver {driver} has no tree for {formatter}; take conservative")
     return Arm(driver=driver, target=target, formatter=formatter)
 
 

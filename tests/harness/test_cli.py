@@ -163,6 +163,10 @@ async def test_observe_as_json_has_the_contracts_keys(formatter: str) -> None:
         (["run", "--arm", "current/local/x"], 'the arm "current/local/x" names no known formatter; there are'),
         (["run", "--arm", "fake/local/verbatim"], 'the arm "fake/local/verbatim": the driver fake and the target fake'),
         (["run", "--arm", "\x1b[2J/a/b"], 'the arm "\\u001b[2J/a/b" names no known driver; there are'),
+        (
+            ["run", "--arm", "agent-browser/local/structured"],
+            'the arm "agent-browser/local/structured": the driver agent-browser has no tree for structured;',
+        ),
         (["run", *["--arm", "fake/fake/verbatim"] * 2], "an arm is named twice"),
         (["run", "--task", "chess"], 'no task or suite is called "chess"; there are notes, orders, notes/two-notes'),
         (["run", "--model", "oracle"], 'no model route is called "oracle"; there are scripted'),
