@@ -58,6 +58,13 @@ async def current_driver(endpoint: Endpoint) -> AsyncIterator[CurrentDriver]:
         yield driver
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def native_endpoint() -> AsyncIterator[Endpoint]:
+    """A Chromium of its own: Playwright answers the dialogs of every tab of a browser that it is attached to."""
+    async with local(load_settings()) as running:
+        yield running
+
+
 @pytest.fixture(scope="session")
 def native_binary() -> NativeBinary:
     """The pinned native driver; `make setup` brings it where there is npm."""

@@ -270,7 +270,7 @@ def attached(request: pytest.FixtureRequest) -> Attached:
             return Attached(current=wanted("current_driver"), address=wanted("conformance_address"))
         case "agent-browser":
             native = wanted("native_binary")
-            return Attached(native=native, endpoint=wanted("endpoint"), address=wanted("conformance_address"))
+            return Attached(native=native, endpoint=wanted("native_endpoint"), address=wanted("conformance_address"))
         case _:
             return Attached()
 

@@ -4,6 +4,7 @@ import asyncio
 import http.server
 import os
 import select
+import signal
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -39,6 +40,13 @@ class Native:
         """The process id of a native child, in the order of the tabs."""
         return self.driver._queue.children[number].pid
 
+    async def stop(self, pid: int) -> None:
+        """Stop a process; on return none of its threads runs any more."""
+        os.kill(pid, signal.SIGSTOP)
+        async with asyncio.timeout(10):
+            while not all(thread.read_text().rpartition(")")[2].split()[0] == "T" for thread in _threads(pid)):  # noqa: ASYNC110
+                await asyncio.sleep(0.001)  # the kernel tells nobody but the parent, which asyncio is
+
     async def gone(self, *pids: int) -> bool:
         """Whether these processes end within bounds; they are not reaped here."""
         return all([await asyncio.to_thread(_ends, pid) for pid in pids])
@@ -65,6 +73,10 @@ class Native:
         """Id and title of each tab."""
         found = await self.driver._browser.send("Target.getTargets", {"filter": [{"type": "page"}]})
         return sorted((each["targetId"], each["title"]) for each in found["targetInfos"])
+
+
+def _threads(pid: int) -> list[Path]:
+    return list(Path(f"/proc/{pid}/task").glob("*/stat"))
 
 
 def _ends(pid: int) -> bool:

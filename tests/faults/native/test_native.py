@@ -81,7 +81,7 @@ async def test_child_hung(native_binary: NativeBinary, start_native: "StartNativ
     async with start_native(native_binary, SHORT) as native:
         tab = await native.show(await native.driver.first_page(), COUNTER)
         child, chrome = native.child(), native.endpoint.pid
-        os.kill(child, signal.SIGSTOP)
+        await native.stop(child)
         with pytest.raises(TimedOut) as caught:
             await native.click(tab)
         assert (caught.value.message, caught.value.input_sent) == (NO_REPLY, True)
@@ -96,7 +96,7 @@ async def test_cancelled_in_the_middle_of_a_command(native_binary: NativeBinary,
         page = await native.driver.first_page()
         await native.show(page, COUNTER)
         child, chrome = native.child(), native.endpoint.pid
-        os.kill(child, signal.SIGSTOP)
+        await native.stop(child)
         sent = asyncio.Event()
         page.guard = sent.set
         pressing = asyncio.create_task(page.press_key("a"))

@@ -58,8 +58,8 @@ async def current_opened(page: CurrentPage) -> Opened:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def native_opened(native_binary: NativeBinary, endpoint: Endpoint) -> AsyncIterator[Opened]:
-    async with AgentHost(native_binary).attach(endpoint) as driver:
+async def native_opened(native_binary: NativeBinary, native_endpoint: Endpoint) -> AsyncIterator[Opened]:
+    async with AgentHost(native_binary).attach(native_endpoint) as driver:
         tab = await driver.fresh_page()
 
         async def evaluate(script: str) -> object:
