@@ -2,7 +2,14 @@
 
 ObservationError
   Refusal                       nothing was done, or it is said what may have been
-    AuthorityChanged            paused, resumed since, revoked or stopped
+    NotRecorded                 the audit record cannot be written, so nothing is done
+    AuthorityChanged            what was allowed is not, or not any more
+      NotAuthorized             no live registration, or nobody allowed it
+      Revoked                   the registration or its grant ended
+      Stopped                   a person stopped the browser
+      CleanupRequired           an earlier browser could not be ended
+      Paused                    a person paused the bot: it may only observe
+      ResumedSince              it was paused and resumed since the observation
     PageGone                    the tab does not exist any more
     DocumentReplaced            the document nonce differs
     DialogOpen                  a native dialog waits for its answer
@@ -44,6 +51,48 @@ class AuthorityChanged(Refusal):
     """The authority changed since the observation; a new one is needed."""
 
     kind = "authority_changed"
+
+
+class NotRecorded(Refusal):
+    """The audit record cannot be written; a call that cannot be recorded is not made."""
+
+    kind = "not_recorded"
+
+
+class NotAuthorized(AuthorityChanged):
+    """The session is not registered, or its use of the browser was not allowed."""
+
+    kind = "not_authorized"
+
+
+class Revoked(AuthorityChanged):
+    """The session's registration or grant ended: access off, a switch, idleness, or a newer registration."""
+
+    kind = "revoked"
+
+
+class Stopped(AuthorityChanged):
+    """A person stopped the browser."""
+
+    kind = "stopped"
+
+
+class CleanupRequired(AuthorityChanged):
+    """An earlier browser of this profile could not be ended, so no other one may start."""
+
+    kind = "cleanup_required"
+
+
+class Paused(AuthorityChanged):
+    """A person paused the bot; it may only observe."""
+
+    kind = "paused"
+
+
+class ResumedSince(AuthorityChanged):
+    """The bot was paused and resumed since; what it saw before no longer counts."""
+
+    kind = "resumed_since"
 
 
 class PageGone(Refusal):

@@ -17,13 +17,25 @@ STALE = "This ref is not of the latest observation of this tab; observe again."
 class Tab:
     """Holds what docs/observation.md, section 3, asks of the host: the pair of tag and nonce of the latest observation.
 
-    Refs live until the next observation, also one that was refused, or until the document is replaced.
+    Refs live until the next observation, also one that was refused, until the document is replaced, or until the host
+    ends them.
     """
 
     def __init__(self, page: DriverPage) -> None:
         self.page = page
         self._latest: Observation | None = None
         self._ended = True
+        self._ends = 0
+
+    @property
+    def latest(self) -> Observation | None:
+        """The latest observation, whether its refs still count or not."""
+        return self._latest
+
+    def end_refs(self) -> None:
+        """No ref of before counts any more, nor one of an observation that is under way."""
+        self._ended = True
+        self._ends += 1
 
     async def observe(self, body: Body) -> Observation:
         """A new observation; every earlier ref ends, also where this one is refused.
@@ -32,8 +44,9 @@ class Tab:
             Refusal, MalformedRead: as observe.capture.
         """
         self._ended = True
+        ends = self._ends
         observation = await capture(self.page, body)
-        self._latest, self._ended = observation, False
+        self._latest, self._ended = observation, self._ends != ends
         return observation
 
     async def target(self, ref: str) -> RefTarget:

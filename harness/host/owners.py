@@ -1,0 +1,101 @@
+"""Which owner has which tabs. An owner sees and touches its own alone; nobody falls back to a neighbour's.
+
+No waiting here, and no idea of what an owner or a tab is: an owner is a key, a tab any object with an id.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
+
+from observe.errors import PageGone
+
+T = TypeVar("T")
+
+Admit = Callable[[str, Mapping[str, int]], None]
+"""Asked before an owner gets a further tab, with the number of tabs that each owner has. Raises what refuses it."""
+
+NOT_OWN = "You have no tab of this id."
+NO_CURRENT = "No tab is selected; open an address, or select one of your tabs."
+
+
+def anyone(_owner: str, _counts: Mapping[str, int]) -> None:
+    """No cap."""
+
+
+class Owners(Generic[T]):
+    """Tabs by owner and id, in the order in which they were added, and each owner's current one."""
+
+    def __init__(self, admit: Admit = anyone) -> None:
+        self._admit = admit
+        self._tabs: dict[str, dict[str, T]] = {}
+        self._current: dict[str, str] = {}
+
+    def admit(self, owner: str) -> None:
+        """Ask whether the owner may have one more tab, before it is made.
+
+        Raises:
+            Whatever the cap raises.
+        """
+        self._admit(owner, {one: len(tabs) for one, tabs in self._tabs.items()})
+
+    def add(self, owner: str, tab_id: str, tab: T) -> None:
+        """Give the owner a tab, which becomes its current one."""
+        self._tabs.setdefault(owner, {})[tab_id] = tab
+        self._current[owner] = tab_id
+
+    def owners(self) -> tuple[str, ...]:
+        """All who have tabs."""
+        return tuple(self._tabs)
+
+    def tabs(self, owner: str) -> Mapping[str, T]:
+        """The owner's tabs by id."""
+        return dict(self._tabs.get(owner, {}))
+
+    def current_id(self, owner: str) -> str | None:
+        """The id of the owner's current tab."""
+        return self._current.get(owner)
+
+    def current(self, owner: str) -> T:
+        """The owner's current tab.
+
+        Raises:
+            PageGone: it has none; a tab that was lost is not replaced by another one.
+        """
+        if (tab_id := self._current.get(owner)) is None:
+            raise PageGone(NO_CURRENT)
+        return self._tabs[owner][tab_id]
+
+    def own(self, owner: str, tab_id: str) -> T:
+        """One of the owner's tabs.
+
+        Raises:
+            PageGone: it has none of this id, whether anybody else has or not.
+        """
+        try:
+            return self._tabs[owner][tab_id]
+        except KeyError as error:
+            raise PageGone(NOT_OWN) from error
+
+    def select(self, owner: str, tab_id: str) -> T:
+        """Make one of the owner's tabs its current one.
+
+        Raises:
+            PageGone: as `own`.
+        """
+        tab = self.own(owner, tab_id)
+        self._current[owner] = tab_id
+        return tab
+
+    def discard(self, owner: str, tab: T) -> None:
+        """Take this very tab away, if the owner still has it."""
+        tabs = self._tabs.get(owner, {})
+        for tab_id in [one for one, held in tabs.items() if held is tab]:
+            del tabs[tab_id]
+            if self._current.get(owner) == tab_id:
+                del self._current[owner]
+        if not tabs:
+            self._tabs.pop(owner, None)
+
+    def drop(self, owner: str) -> tuple[T, ...]:
+        """Take all tabs of an owner away; they are given back to be closed."""
+        self._current.pop(owner, None)
+        return tuple(self._tabs.pop(owner, {}).values())
