@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from harness.config import Settings, install_encoding, surroundings, whole_environment
 from harness.drivers.native_install import find_npm, npm_remedy
-from harness.drivers.native_pin import NAME, SETUP_COMMAND, find_native
+from harness.drivers.native_pin import NAME, SETUP_COMMAND, NativeInTheWay, find_native
 from harness.errors import (
     ChromeNotFound,
     ChromeSettingWrong,
@@ -19,6 +19,7 @@ from harness.errors import (
 )
 from harness.quick import run_bounded
 from harness.targets.chrome import find_chrome
+from harness.targets.display import NoDisplay, find_screen
 from harness.targets.local import runs_without_sandbox
 
 ENGINE_TIMEOUT_S = 5.0
@@ -75,6 +76,12 @@ def _chrome(settings: Settings) -> Check:
     except ChromeNotFound as error:
         remedy = "axtrial setup"
         return Check(name="chrome", ok=False, version=None, detail=error.message, remedy=remedy, required=True)
+    try:
+        if settings.headed:
+            find_screen(whole_environment())
+    except NoDisplay as error:
+        remedy = "unset AXTRIAL_HEADED, or run under xvfb-run"
+        return Check(name="chrome", ok=False, version=found.version, detail=error.message, remedy=remedy, required=True)
     root = "; runs with --no-sandbox (root)" if runs_without_sandbox() else ""
     detail = f"{quoted(str(found.path))}, {found.source}{root}"
     return Check(name="chrome", ok=True, version=found.version, detail=detail, required=True)
@@ -99,6 +106,9 @@ def _driver_agent_browser(settings: Settings) -> Check:
         found = find_native(settings)
     except NativeUnsupported as error:
         return Check(name=name, ok=False, version=None, detail=error.message)
+    except NativeInTheWay as error:
+        remedy = f"remove that folder; then: {SETUP_COMMAND}"
+        return Check(name=name, ok=False, version=None, detail=error.message, remedy=remedy)
     except (NativeMissing, NativeMismatch) as error:
         around = surroundings()
         try:

@@ -1,20 +1,26 @@
 """Owned child processes, each in its own group and its own private folder; both are gone when the owner leaves.
 
 Invariants: a folder carries the record of its owner and of its children from the moment a child runs; cleanup is not
-interrupted by cancellation and is bounded in time; what a killed owner leaves behind, the next `sweep_leftovers` takes.
+interrupted by cancellation and is bounded in time; on Linux a child ends with its owner, whatever ends that; what a
+killed owner leaves behind else, folders and on other systems processes, the next `sweep_leftovers` takes.
 """
 
 import asyncio
 import contextlib
+import errno
+import os
 import re
+import shutil
 import signal
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.config import whole_environment
 from harness.errors import ProcessNotStarted, quoted
 from harness.leftovers import HARD, drop_folder, end_users, kill_group, new_folder, record_child
+from harness.tied import tied
 
 MAX_CAPTURE_BYTES = 64 * 1024
 """Last bytes kept of an output: the end is where a program says why it died."""
@@ -37,6 +43,8 @@ class Command:
     """A program to run. `environment` is all it gets. `keep_output`: also capture stdout, else only stderr.
 
     `close_s`: seconds for it to end by itself once its stdin is closed; 0: stdin is empty and it is signalled at once.
+    `tied`: on Linux it is killed when its owner is; False: it ends by itself then, and wants the time for it. `kept`:
+    open files that it gets too, under their own numbers; not on Windows.
     """
 
     argv: tuple[str, ...]
@@ -44,6 +52,8 @@ class Command:
     keep_output: bool = False
     close_s: float = 0.0
     term_s: float = TERM_S
+    tied: bool = True
+    kept: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -202,16 +212,22 @@ async def owned_process(command: Command, folder: Path) -> AsyncIterator[OwnedPr
 
 async def _start(command: Command, folder: Path) -> OwnedProcess:
     loop = asyncio.get_running_loop()
+    _refuse_missing(command)
+    # The kernel ties a child to the thread that started it, which is the loop's: a loop's end ends its children too.
+    argv, environment = command.argv, command.environment
+    if command.tied:
+        argv, environment = tied(argv, environment, whole_environment())
     try:
         transport, watch = await loop.subprocess_exec(
             _Watch,
-            *command.argv,
+            *argv,
             stdin=asyncio.subprocess.PIPE if command.close_s else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE if command.keep_output else asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
-            env=dict(command.environment),
+            env=dict(environment),
             cwd=folder,
             start_new_session=True,
+            pass_fds=command.kept,
         )
     except OSError as error:
         raise ProcessNotStarted(f"{quoted(command.argv[0])} could not be started: {error.strerror}") from error
@@ -222,6 +238,14 @@ async def _start(command: Command, folder: Path) -> OwnedProcess:
         transport.close()
         raise ProcessNotStarted(f"the record in {quoted(str(folder))} cannot be written: {error.strerror}") from error
     return OwnedProcess(transport, watch)
+
+
+def _refuse_missing(command: Command) -> None:
+    """Said before the start: afterwards only an exit code would tell."""
+    program = command.argv[0]
+    if shutil.which(program, path=command.environment.get("PATH", os.defpath)) is None:
+        reason = os.strerror(errno.EACCES if Path(program).exists() else errno.ENOENT)
+        raise ProcessNotStarted(f"{quoted(program)} could not be started: {reason}")
 
 
 async def _end(command: Command, folder: Path, starting: asyncio.Future[OwnedProcess]) -> None:

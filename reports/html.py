@@ -14,6 +14,7 @@ from reports.caveats import caveats
 from reports.errors import StepsError, TrialIdError
 from reports.load import Run, Step, load_steps
 from reports.metrics import comparable, succeeded
+from reports.paired import comparison_tables
 from reports.plots import plots
 from reports.row import Row
 from reports.text import (
@@ -27,7 +28,7 @@ from reports.text import (
     one_line,
     visible,
 )
-from reports.views import comparison_tables, failure_table, failures, outcome_words, target_views
+from reports.views import failure_table, failures, outcome_words, target_views
 
 PAGE_BOUND = 8_000_000
 """Characters of renderings in one report; more makes the file slow to open. The rest stays in steps.jsonl."""

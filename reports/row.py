@@ -25,7 +25,22 @@ NOT_COMPARABLE: frozenset[Outcome] = frozenset(
 )
 """Outcomes of faults around the trial: shown and counted, but their block gives no paired difference."""
 
-STAGES = ("attach", "navigate", "ax", "text", "dom", "format", "model", "act", "settle", "wait", "harness")
+STAGES = (
+    "attach",
+    "navigate",
+    "ax",
+    "text",
+    "dom",
+    "format",
+    "model",
+    "act",
+    "settle",
+    "wait",
+    "approval",
+    "queue",
+    "authority",
+    "harness",
+)
 
 
 class RowError(ValueError):

@@ -14,8 +14,9 @@ from reports.caveats import caveats
 from reports.compare import Pair, compare
 from reports.load import Run
 from reports.metrics import Cell, flat_names, flatten, stage_names, summary
+from reports.paired import comparison_tables
 from reports.text import markdown, one_line
-from reports.views import Table, comparison_tables, failure_table, overview, records, target_views
+from reports.views import Table, failure_table, overview, records, target_views
 
 _NAMES = 2
 """Text columns of a table whose text is names only: suite and arm."""

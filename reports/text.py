@@ -90,3 +90,8 @@ def markdown(text: str) -> str:
         return named.get(found, f"\\{found}")
 
     return _MARKDOWN.sub(quoted, one_line(text))
+
+
+def known(text: str, values: int, of: int) -> str:
+    """The text, with how many values were known where that is not all."""
+    return text if values == of or text == UNKNOWN else f"{text} ({values} of {of} known)"

@@ -5,31 +5,27 @@ Cells are not escaped here: each renderer escapes for its own medium.
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import pandas as pd
 
-from reports.compare import Difference, Pair, compare, target_of
 from reports.load import Run
 from reports.metrics import (
     BYTES,
     CALLS,
     CHARS,
     ESTIMATE,
-    MEASURES,
     OBSERVATIONS,
     OUTCOMES,
     REFUSALS,
     USAGE,
     WALL,
-    Measure,
     stage_names,
     succeeded,
     summary,
 )
 from reports.row import Row
-from reports.text import UNKNOWN, number, signed
+from reports.text import UNKNOWN, known, number
 
 _LEAD = ("Suite", "Arm")
 _SHORT = {
@@ -145,25 +141,6 @@ def outcome_words(row: Row) -> str:
     return "completed, not a success" if row.success is False else "completed, success unknown"
 
 
-def comparison_tables(run: Run) -> tuple[tuple[Table, ...], tuple[Table, ...]]:
-    """Paired tables by suite and first arm: those against the baseline, then all others."""
-    pairs = compare(run.rows, run.manifest)
-    baselines = _baselines(run)
-    against: list[Table] = []
-    others: list[Table] = []
-    for (suite, first), group in groupby(pairs, key=lambda pair: (pair.suite, pair.first)):
-        (against if first in baselines else others).append(_comparison(suite, first, list(group)))
-    return tuple(against), tuple(others)
-
-
-def _baselines(run: Run) -> set[str]:
-    """The first arm of each target: two targets are not pooled, so each has its own."""
-    first: dict[str, str] = {}
-    for arm in run.manifest.arms or [row.arm for row in run.rows]:
-        first.setdefault(target_of(arm), arm)
-    return set(first.values())
-
-
 def _plain(line: Mapping[Hashable, Any]) -> dict[str, Any]:
     return {str(name): None if value is pd.NA else value for name, value in line.items()}
 
@@ -252,12 +229,7 @@ def _names(line: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _cell(line: Mapping[str, Any], name: str, digits: int | None) -> str:
-    return _known(number(line[f"{name}_median"], digits), line[f"{name}_known"], line["compared"])
-
-
-def _known(text: str, known: int, of: int) -> str:
-    """The text, with how many values were known where that is not all."""
-    return text if known == of or text == UNKNOWN else f"{text} ({known} of {of} known)"
+    return known(number(line[f"{name}_median"], digits), line[f"{name}_known"], line["compared"])
 
 
 def _sizes(line: Mapping[str, Any]) -> tuple[str, ...]:
@@ -268,7 +240,7 @@ def _sizes(line: Mapping[str, Any]) -> tuple[str, ...]:
         *(_cell(line, measure.name, 0) for measure in (CHARS, BYTES, ESTIMATE)),
         line["est_encoding"] or UNKNOWN,
         _cell(line, USAGE.name, 0),
-        _known(facts, line["facts_known"], line["compared"]),
+        known(facts, line["facts_known"], line["compared"]),
     )
 
 
@@ -276,47 +248,4 @@ def _stage(line: Mapping[str, Any], stage: str) -> str:
     middle, peak = line[f"stage_{stage}_median_ms"], line[f"stage_{stage}_max_ms"]
     if middle is None:
         return UNKNOWN
-    return _known(f"{number(middle, None)} / {number(peak, None)}", line[f"stage_{stage}_known"], line["compared"])
-
-
-def _comparison(suite: str, first: str, pairs: Sequence[Pair]) -> Table:
-    lines = [
-        ("Pairs", *(number(pair.blocks) for pair in pairs)),
-        ("Blocks left out", *(_excluded(pair) for pair in pairs)),
-        ("Both succeeded", *(number(pair.both) for pair in pairs)),
-        ("Only the first arm", *(number(pair.only_first) for pair in pairs)),
-        ("Only the other arm", *(number(pair.only_second) for pair in pairs)),
-        ("Neither", *(number(pair.neither) for pair in pairs)),
-    ]
-    for index, difference in enumerate(pairs[0].differences):
-        same = [pair.differences[index] for pair in pairs]
-        if any(each.n for each in same) or difference.measure in MEASURES:
-            lines.append((_label(difference.measure), *(_difference(each) for each in same)))
-    lines.append(("Interval", *(pair.interval for pair in pairs)))
-    return Table(
-        title=f"{suite}: against {first}",
-        headers=("Other arm minus first arm", *(pair.second for pair in pairs)),
-        rows=tuple(lines),
-        text_columns=1,
-        note="Median of the paired differences [smallest to largest]; positive: the other arm needs more.",
-    )
-
-
-def _label(measure: Measure) -> str:
-    # Sizes carry their unit in their name.
-    return f"{measure.label}, {measure.unit}" if measure.unit in ("s", "ms") else measure.label
-
-
-def _excluded(pair: Pair) -> str:
-    if not pair.excluded:
-        return "0"
-    reasons = ", ".join(f"{times} x {reason}" for reason, times in pair.excluded)
-    return f"{sum(times for _, times in pair.excluded)} ({reasons})"
-
-
-def _difference(difference: Difference) -> str:
-    if difference.median is None:
-        return UNKNOWN
-    digits = difference.measure.digits
-    middle, low, high = (signed(value, digits) for value in (difference.median, difference.minimum, difference.maximum))
-    return _known(f"{middle} [{low} to {high}]", difference.n, difference.n + difference.unknown)
+    return known(f"{number(middle, None)} / {number(peak, None)}", line[f"stage_{stage}_known"], line["compared"])

@@ -6,7 +6,8 @@
   const { resolve, roleOf, labels, valueOf, optionText, isDisabled, isReadonly, isShown, hasBox, isEditableHost,
     isTextual, deepAt, passesA, isModal } = observer;
 
-  const frame = () => new Promise((resolve) => { requestAnimationFrame(() => resolve()); setTimeout(resolve, 50); });
+  /* Resolves at the next frame, with true; with false where none was drawn in time. */
+  const frame = () => new Promise((resolve) => { requestAnimationFrame(() => resolve(true)); setTimeout(resolve, 50, false); });
 
   const PICKED_TYPES = new Set(["date", "time", "datetime-local", "month", "week", "color", "range"]);
   const isInert = (item) => {
@@ -48,8 +49,8 @@
         const at = deepAt(x, y);
         const own = at !== null && contains(item, at);
         if (at === null || !(own || contains(target, at))) { covering ??= at; continue; }
-        if (!hitsOther(at, target, item)) return { status: "ok", x, y, own };
-        if (own) second ??= { status: "ok", x, y, own };
+        if (!hitsOther(at, target, item)) return { status: "ok", x, y };
+        if (own) second ??= { status: "ok", x, y };
       }
     }
     if (second !== null) return second;
@@ -62,11 +63,11 @@
       element.scroll(item, { block: "center", inline: "center", behavior: "instant" });
       await frame(); // pages redraw lists when they scroll
     }
-    for (let turn = 0; turn < limits.moving && isMoving(); turn++) {
+    for (let turn = 0, still = 0; turn < limits.moving && still < 2 && isMoving(); turn++) {
       const was = element.box(item);
-      await frame();
+      if (!await frame()) continue; // without a frame nothing moves, on a busy machine
       const now = element.box(item);
-      if (was.left === now.left && was.top === now.top) break;
+      still = was.left === now.left && was.top === now.top ? still + 1 : 0;
     }
     return resolve(nonce, n);
   };
@@ -132,8 +133,7 @@
     if (found.status !== "ok") return found;
     if (activeDeep() !== item || fieldRefusal(item) !== null) return { status: "not_editable", why: "it does not take the focus" };
     selectAll(item);
-    const plain = is(item, HTMLTextAreaElement) || is(item, HTMLInputElement);
-    return { status: "ok", typed: false, plain, empty: valueOf(item) === "" && !(is(item, HTMLInputElement) && item.value !== "") };
+    return { status: "ok", typed: false, empty: valueOf(item) === "" && !(is(item, HTMLInputElement) && item.value !== "") };
   };
 
   const selectOption = (nonce, n, wanted) => {
@@ -214,20 +214,8 @@
     const item = observer.current(n);
     return is(item, HTMLInputElement) && item.type === "password" ? null : cut(valueOf(item), limits.value)[0];
   };
-
-  /* For a driver that names elements by selector: does the stamped attribute name this element alone? Copies that a page
-     made lose it. */
-  const onlyStamped = (nonce, n) => {
-    const item = observer.current(n);
-    const mark = `[${limits.attribute}="${nonce}:${n}"]`;
-    const all = () => Array.from(Document.prototype.querySelectorAll.call(document, mark));
-    for (const copy of all()) if (copy !== item) element.remove(copy, limits.attribute);
-    const left = all();
-    if (left.some((one) => one !== item)) return "copied";
-    return left.length === 1 ? "document" : "shadow";
-  };
   const scrolled = () => element.top(page.scroller(document) ?? page.top(document));
 
   return { click, type, selectOption, upload, unmark, marked: () => marked, scroll, scrolled, settle, valueNow,
-    onlyStamped };
+    size: () => [innerWidth, innerHeight] };
 }

@@ -5,6 +5,7 @@ does not answer as agreed ends the whole driver: its children and Chrome. Nothin
 """
 
 import asyncio
+import re
 import signal
 import time
 from collections import deque
@@ -48,6 +49,9 @@ class Bounds:
     reply_bytes: int = 64 * 1024 * 1024
 
 
+_BLOCKED = re.compile(r"A JavaScript (alert|confirm|prompt|beforeunload) dialog is blocking the page")
+
+
 class NativeFault(Exception):
     """The child answered a command with an error. `code` is its own word, `text` can hold page text."""
 
@@ -56,6 +60,11 @@ class NativeFault(Exception):
         self.action = action
         self.code = code
         self.text = text
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the child says that a dialog kept it from sending anything; it counts where we know of one too."""
+        return self.code is None and _BLOCKED.match(self.text) is not None
 
 
 @dataclass(slots=True, kw_only=True)

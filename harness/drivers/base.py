@@ -53,6 +53,10 @@ class DriverPage(ReadablePage, Protocol):
 
     async def click(self, target: RefTarget) -> None: ...
 
+    async def click_at(self, x: float, y: float) -> None:
+        """Click whatever lies at a point, in CSS px from the window's corner; outside of it: NotClickable."""
+        ...
+
     async def type(self, target: RefTarget, text: str) -> str | None:
         """Replace what the field holds; what it holds now (256 code points), None where that is not told."""
         ...

@@ -13,10 +13,13 @@ Answer = Callable[[bool, str | None], Awaitable[None]]
 
 
 class OpenDialogs:
-    """What dialogs the tab has shown. `opened` is set while one waits."""
+    """What dialogs the tab has shown, `shown` of them. `opened` is set while one waits, `closed` while none does."""
 
     def __init__(self) -> None:
         self.opened = asyncio.Event()
+        self.closed = asyncio.Event()
+        self.closed.set()
+        self.shown = 0
         self._waiting: tuple[Dialog, Answer] | None = None
         self._alerts: list[Dialog] = []
 
@@ -28,10 +31,13 @@ class OpenDialogs:
     def accepted(self, alert: Dialog) -> None:
         """Keep an alert that is being accepted, to be told."""
         self._alerts.append(alert)
+        self.shown += 1
 
     def wait(self, dialog: Dialog, answer: Answer) -> DialogOpen:
         """Keep a dialog that waits; the refusal with which everything else ends meanwhile."""
         self._waiting = (dialog, answer)
+        self.shown += 1
+        self.closed.clear()
         self.opened.set()
         return DialogOpen(OPEN.format(kind=dialog.kind))
 
@@ -42,6 +48,7 @@ class OpenDialogs:
         _, answer = self._waiting
         self._waiting = None
         self.opened.clear()
+        self.closed.set()
         return answer
 
     def take_alerts(self) -> tuple[Dialog, ...]:

@@ -9,7 +9,7 @@ from urllib.parse import urldefrag
 from harness.drivers import fake_reads as reads
 from harness.drivers.base import Dialog, RefTarget
 from harness.drivers.fake_document import TEXTUAL, VIEWPORT_HEIGHT, Effect, FakeDialog, FakeDocument, FakeElement
-from harness.drivers.script_answer import check
+from harness.drivers.script_answer import check, check_point
 from observe import limits
 from observe.ax import write_native
 from observe.capture import REPLACED
@@ -99,6 +99,11 @@ class FakePage:
         if element.covered_by is not None:
             check({"status": "covered", "by": element.covered_by})
         self._press(element)
+
+    async def click_at(self, x: float, y: float) -> None:
+        """Documents in memory have no layout: every point is empty."""
+        self._ready()
+        check_point(x, y, [VIEWPORT_WIDTH, VIEWPORT_HEIGHT])
 
     async def type(self, target: RefTarget, text: str) -> str | None:
         element = self._resolve(target)

@@ -36,7 +36,7 @@ class Inputs:
             task.exception()  # an input behind a dialog ends with the tab; nobody else waits for it
 
     async def send(self, send: Callable[[], Awaitable[Any]], bound_s: float = INPUT_TIMEOUT_S) -> Any:
-        """Send input; return its result once it was taken, or None once it opened a dialog.
+        """Send input; return its result once it was taken, or None once a dialog is open, which holds the rest of it.
 
         Raises:
             DialogOpen: a dialog was open before; nothing was sent.
@@ -65,11 +65,12 @@ class Inputs:
         if not self._running:
             return
         opened = asyncio.create_task(self._dialogs.opened.wait())
+        ended = asyncio.create_task(asyncio.wait(tuple(self._running)))
         try:
-            waiting = {*self._running, opened}
-            await asyncio.wait(waiting, timeout=INPUT_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({ended, opened}, timeout=INPUT_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
         finally:
             opened.cancel()
+            ended.cancel()
 
     async def stop(self) -> None:
         """End everything that still runs."""

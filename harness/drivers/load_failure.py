@@ -1,9 +1,19 @@
-"""Why an address could not be loaded, in Chrome's own code and nobody else's words."""
+"""Why an address could not be loaded, in Chrome's own code and our words, and nobody else's."""
 
 MAX_CODE_CHARS = 60
+
+ABORTED = "net::ERR_ABORTED"
+"""Chrome's code where an address gives no document: a download, an answer without content, a load that was stopped."""
+
+_DOWNLOAD = "Download is starting"
+"""What Playwright says in place of that code."""
 
 
 def load_failure(text: str) -> str:
     """One sentence with the net::ERR code that a foreign error text names, and nothing else of that text."""
     code = next((word for word in text.split() if word.startswith("net::ERR_") and word.isascii()), None)
+    if code is None and text.partition("\n")[0].endswith(_DOWNLOAD):
+        code = ABORTED
+    if code == ABORTED:
+        return f"The address gave no page to show, as a download does; the page of before stays ({ABORTED})."
     return f"The page could not be loaded ({'no reason given' if code is None else code[:MAX_CODE_CHARS]})."

@@ -22,11 +22,13 @@ from harness.drivers.native_pin import (
     NAME,
     PIN,
     NativeBinary,
+    NativeInTheWay,
     Pin,
     file_sha256,
     find_native,
     native_path,
     native_platform,
+    refuse_folder,
 )
 from harness.errors import NativeUnsupported, ProcessNotStarted, SetupError, quoted
 from harness.process import Command, owned_process, private_folder
@@ -49,8 +51,8 @@ async def install_native(settings: Settings, report: Callable[[str], None], pin:
     system does not run it.
 
     Raises:
-        SetupError: no npm, no binary for this platform, the download failed or took too long, the package or the
-            binary is not the pinned one, or the cache folder cannot be written.
+        SetupError: no npm, no binary for this platform, a folder in the binary's place, the download failed or took too
+            long, the package or the binary is not the pinned one, or the cache folder cannot be written.
         NativeMismatch: the binary is the pinned one and yet does not run here, or says that it is another version.
     """
     try:
@@ -58,6 +60,10 @@ async def install_native(settings: Settings, report: Callable[[str], None], pin:
     except NativeUnsupported as error:
         raise SetupError(error.message) from error
     path = native_path(settings, pin)
+    try:
+        refuse_folder(path, pin)
+    except NativeInTheWay as error:
+        raise SetupError(error.message) from error
     if not await asyncio.to_thread(_is_file_with, path, pin.sha256[name]):
         await asyncio.to_thread(_place, path, await _fetch(name, report, pin))
     elif not os.access(path, os.X_OK):

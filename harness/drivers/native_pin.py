@@ -28,6 +28,10 @@ LDD_TIMEOUT_S = 5.0
 _MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
 
+class NativeInTheWay(NativeMissing):
+    """A folder stands where the native driver's binary belongs; nothing removes it but the user."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin:
     """One version of the package: its integrity as npm writes it, and the sha256 (hex) of the binary by platform."""
@@ -69,10 +73,12 @@ def find_native(settings: Settings, pin: Pin = PIN) -> NativeBinary:
     Raises:
         NativeUnsupported: the package holds no binary for this platform.
         NativeMissing: it is not in the cache, or cannot be read there.
+        NativeInTheWay: a folder stands in its place.
         NativeMismatch: digest, run bit or `--version` is not what the pin says; the sentence names both.
     """
     name = native_platform(pin)
     path = native_path(settings, pin)
+    refuse_folder(path, pin)
     try:
         digest = file_sha256(path)
     except FileNotFoundError as error:
@@ -96,6 +102,19 @@ def find_native(settings: Settings, pin: Pin = PIN) -> NativeBinary:
 def native_path(settings: Settings, pin: Pin = PIN) -> Path:
     """Where the pinned binary stands, or would stand."""
     return settings.cache_dir / NAME / pin.version / (f"{NAME}.exe" if sys.platform == "win32" else NAME)
+
+
+def refuse_folder(path: Path, pin: Pin = PIN) -> None:
+    """Nothing, unless a folder stands in the binary's place.
+
+    Raises:
+        NativeInTheWay: one does; the sentence says what to do.
+    """
+    if path.is_dir():
+        raise NativeInTheWay(
+            f"{quoted(str(path))} is a folder, where the binary of {NAME} {pin.version} belongs; "
+            f"remove it, then run: {SETUP_COMMAND}"
+        )
 
 
 def native_platform(pin: Pin = PIN) -> str:

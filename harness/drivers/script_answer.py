@@ -45,3 +45,17 @@ def check(answer: Any) -> dict[str, Any]:
             raise Covered(f"The element is covered by another one ({answer['by']}); nothing was clicked.")
         case _:
             raise MalformedRead("action status")
+
+
+def check_point(x: float, y: float, size: Any) -> None:
+    """
+    Raises:
+        NotClickable: the point lies outside of a window of that size, width and height in CSS px.
+        MalformedRead: the size is none.
+    """
+    match size:
+        case [int() | float() as width, int() | float() as height]:
+            if not (0 <= x < width and 0 <= y < height):
+                raise NotClickable(f"The point lies outside of the window, which has {width:g} by {height:g} px.")
+        case _:
+            raise MalformedRead("window size")

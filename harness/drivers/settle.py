@@ -3,6 +3,7 @@
 import asyncio
 
 from harness.drivers.cdp import CdpConnection, Json
+from harness.drivers.dialogs import OpenDialogs
 from harness.drivers.page_script import PageScript
 from observe.errors import DocumentReplaced, TimedOut
 
@@ -13,6 +14,8 @@ MOST_MS = 1_500
 """A page that changes all the time is not waited for any longer."""
 
 LOAD_TIMEOUT_S = 15.0
+SLOW = "The page did not finish loading in time; observe before trying again."
+
 _MOST_DOCUMENTS = 10
 """A chain of redirecting documents longer than this is left to the next observation."""
 
@@ -21,11 +24,12 @@ _ENDS = ("Page.frameStoppedLoading",)
 
 
 class Settler:
-    """Watches one tab's main frame."""
+    """Watches one tab's main frame. A dialog that waits for its answer ends each wait: the page does nothing more."""
 
-    def __init__(self, cdp: CdpConnection, script: PageScript, frame_id: str) -> None:
+    def __init__(self, cdp: CdpConnection, script: PageScript, dialogs: OpenDialogs, frame_id: str) -> None:
         self._cdp = cdp
         self._script = script
+        self._dialogs = dialogs
         self._frame_id = frame_id
         self._idle = asyncio.Event()
         self._idle.set()
@@ -59,10 +63,12 @@ class Settler:
         """Return once the page is loaded and quiet, or the bound on quietness is reached.
 
         Raises:
+            DialogOpen: one opened meanwhile.
             TimedOut: a started load did not end within LOAD_TIMEOUT_S.
         """
         for _ in range(_MOST_DOCUMENTS):
             await self.loaded()
+            self._dialogs.refuse()
             try:
                 await self._script.document_nonce()
                 await self._script.call("settle", QUIET_MS, MOST_MS)
@@ -71,19 +77,34 @@ class Settler:
             if self._idle.is_set():
                 return
 
-    async def loaded(self) -> None:
-        """Return once no load is under way, or the tab is gone.
+    async def loaded(self, timeout_s: float | None = None) -> None:
+        """Return once no load is under way, a dialog waits, or the tab is gone.
+
+        A load is waited for in vain once, and not again at each action after that.
 
         Raises:
-            TimedOut: a started load did not end within LOAD_TIMEOUT_S.
+            DialogOpen: one opened meanwhile.
+            TimedOut: a started load did not end within `timeout_s` seconds; None: LOAD_TIMEOUT_S.
         """
+        if self._dialogs.waiting is not None:
+            return
         await self._cdp.send("Page.getFrameTree")  # behind its answer come no older events
+        dialog = asyncio.create_task(self._dialogs.opened.wait())
         closed = asyncio.create_task(self._cdp.closed.wait())
         idle = asyncio.create_task(self._idle.wait())
         try:
-            done, _ = await asyncio.wait({closed, idle}, timeout=LOAD_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+            bound_s = LOAD_TIMEOUT_S if timeout_s is None else timeout_s
+            ends = {closed, dialog, idle}
+            done, _ = await asyncio.wait(ends, timeout=bound_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            dialog.cancel()
             closed.cancel()
             idle.cancel()
         if not done:
-            raise TimedOut("The page did not finish loading in time; observe before trying again.", input_sent=True)
+            self._idle.set()
+            raise TimedOut(SLOW, input_sent=True)
+
+    async def stop(self) -> None:
+        """Stop the load that is under way, as the browser's stop button does, and wait no longer for it."""
+        await self._cdp.send("Page.stopLoading")
+        self._idle.set()

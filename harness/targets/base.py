@@ -34,6 +34,6 @@ class Target(Protocol):
         TargetError: one of its kinds, see harness/errors.py.
     """
 
-    def __call__(self, settings: Settings) -> AbstractAsyncContextManager[Endpoint]:
-        """A Chrome of its own for each call."""
+    def __call__(self, settings: Settings, *, profile: str | None = None) -> AbstractAsyncContextManager[Endpoint]:
+        """A Chrome of its own for each call. `profile` names one that is kept; None: a new one, which is removed."""
         ...

@@ -10,8 +10,8 @@ from harness.targets.base import Endpoint
 
 
 @asynccontextmanager
-async def fake(_settings: Settings) -> AsyncIterator[Endpoint]:
-    """An endpoint that leads nowhere."""
+async def fake(_settings: Settings, *, profile: str | None = None) -> AsyncIterator[Endpoint]:
+    """An endpoint that leads nowhere; documents in memory keep nothing, whatever the profile."""
     yield Endpoint(
         browser_ws="ws://127.0.0.1:0/devtools/browser/fake",
         http="http://127.0.0.1:0",

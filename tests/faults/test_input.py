@@ -27,7 +27,7 @@ def silent() -> Iterator[str]:
 @pytest.mark.browser
 def test_a_page_that_never_loads(cli: "Cli", silent: str) -> None:
     ended = cli.run("observe", silent)
-    said = "The page did not finish in time; it may already have acted."
+    said = "The page did not finish loading in time; observe before trying again."
     assert (ended.code, ended.out, ended.err) == (
         1,
         "",

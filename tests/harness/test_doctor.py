@@ -7,7 +7,7 @@ import pytest
 from harness import doctor
 from harness.config import Settings, Surroundings
 from harness.doctor import Check, examine
-from harness.drivers.native_pin import NativeBinary
+from harness.drivers.native_pin import NativeBinary, NativeInTheWay
 from harness.errors import ChromeNotFound, NativeMismatch, NativeMissing, NativeUnsupported, NativeUnusable
 from harness.targets.chrome import Found
 
@@ -94,6 +94,21 @@ def test_wrong_setting_is_told(tmp_path: Path) -> None:
     )
 
 
+def test_a_window_without_a_display(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(doctor, "find_chrome", lambda settings: Found(path=tmp_path, version="1", source="setting"))
+    monkeypatch.setattr(doctor, "whole_environment", dict)
+
+    assert examine(Settings(headed=True, cache_dir=tmp_path))[0] == Check(
+        name="chrome",
+        ok=False,
+        version="1",
+        detail="a window (--headed, AXTRIAL_HEADED) needs a display, and neither DISPLAY nor WAYLAND_DISPLAY is set; "
+        "start this in a desktop session, or under xvfb-run (on Debian in the package xvfb), or leave the window out",
+        remedy="unset AXTRIAL_HEADED, or run under xvfb-run",
+        required=True,
+    )
+
+
 SETUP = "axtrial setup --driver agent-browser"
 NODE = "install Node.js from nodejs.org, which brings npm"
 
@@ -110,6 +125,7 @@ NODE = "install Node.js from nodejs.org, which brings npm"
             ("npm is missing; it is 2, not 1", f"as root run: apt-get install -y npm; then: {SETUP}"),
         ),
         (["npm"], NativeUnsupported("no binary"), ("no binary", None)),
+        ([], NativeInTheWay("it is a folder"), ("it is a folder", f"remove that folder; then: {SETUP}")),
     ],
 )
 def test_agent_browser_is_not_here(

@@ -88,7 +88,7 @@ async def test_child_hung(native_binary: NativeBinary, start_native: "StartNativ
         assert await native.gone(child, chrome)
         with pytest.raises(DriverGone):
             await native.click(tab)
-        assert [line.split()[0] for line in native.driver.diagnostics()][-2:] == ["snapshot", "click"]
+        assert [line.split()[0] for line in native.driver.diagnostics()][-2:] == ["snapshot", "mousemove"]
 
 
 async def test_cancelled_in_the_middle_of_a_command(native_binary: NativeBinary, start_native: "StartNative") -> None:

@@ -3,6 +3,7 @@
 import base64
 import http.server
 import threading
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ import pytest
 from formatters.refs import ref_line
 from harness.drivers.current_page import CurrentPage
 from harness.host.tab import Tab
-from harness.tools.bot import BotTools
+from harness.tools.session import BotSession
 from observe.errors import PageGone, Refusal
 
 pytestmark = pytest.mark.browser
+
+BotOn = Callable[..., Awaitable[BotSession]]
 
 
 async def show(page: CurrentPage, html: str) -> Tab:
@@ -125,18 +128,20 @@ TYPED = {
 
 
 @pytest.mark.parametrize("name", TYPED)
-async def test_typing(name: str, page: CurrentPage) -> None:
+async def test_typing(name: str, page: CurrentPage, bot_on: BotOn) -> None:
     html, text, expected, value = TYPED[name]
-    tools = BotTools(tab=await show(page, html), formatter="structured")
+    await show(page, html)
+    tools = await bot_on(page)
     seen = (await tools.call("observe", {})).observation
     assert seen is not None
     answer = await tools.call("type", {"ref": seen.refs[0].ref, "text": text})
     assert (answer.outcome, await page._page.evaluate("document.querySelector('input').value")) == (expected, value)
 
 
-async def test_a_choice_that_opens_a_dialog_was_made(page: CurrentPage) -> None:
+async def test_a_choice_that_opens_a_dialog_was_made(page: CurrentPage, bot_on: BotOn) -> None:
     html = "<select onchange='document.title=confirm(1)'><option>a<option>b</select>"
-    tools = BotTools(tab=await show(page, html), formatter="structured")
+    await show(page, html)
+    tools = await bot_on(page)
     seen = (await tools.call("observe", {})).observation
     assert seen is not None
     answer = await tools.call("select_option", {"ref": seen.refs[0].ref, "option": "b"})
@@ -145,8 +150,9 @@ async def test_a_choice_that_opens_a_dialog_was_made(page: CurrentPage) -> None:
     assert await page._page.evaluate("document.title + document.querySelector('select').value") == "trueb"
 
 
-async def test_a_second_dialog_is_told_when_the_first_is_answered(page: CurrentPage) -> None:
-    tools = BotTools(tab=await show(page, "<button onclick='confirm(1)+confirm(2)'>b</button>"), formatter="structured")
+async def test_a_second_dialog_is_told_when_the_first_is_answered(page: CurrentPage, bot_on: BotOn) -> None:
+    await show(page, "<button onclick='confirm(1)+confirm(2)'>b</button>")
+    tools = await bot_on(page)
     seen = (await tools.call("observe", {})).observation
     assert seen is not None
     await tools.call("click", {"ref": seen.refs[0].ref})
@@ -154,13 +160,14 @@ async def test_a_second_dialog_is_told_when_the_first_is_answered(page: CurrentP
     assert answer.text == (
         'Accepted the dialog. The confirm dialog that is open says "2". Answer it with the tool dialog.'
     )
-    assert tools.stages.ms["act"] < 5_000
+    assert tools.times.stages.ms["act"] < 5_000
     await tools.call("dialog", {"accept": False})
 
 
-async def test_a_prompt_keeps_its_default(page: CurrentPage) -> None:
+async def test_a_prompt_keeps_its_default(page: CurrentPage, bot_on: BotOn) -> None:
     html = "<button onclick=\"document.title=prompt('q', 'the default')\">b</button>"
-    tools = BotTools(tab=await show(page, html), formatter="structured")
+    await show(page, html)
+    tools = await bot_on(page)
     seen = (await tools.call("observe", {})).observation
     assert seen is not None
     await tools.call("click", {"ref": seen.refs[0].ref})

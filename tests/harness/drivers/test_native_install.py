@@ -140,6 +140,18 @@ async def test_a_wrong_file_is_replaced_and_halves_are_removed(npm: Npm) -> None
     )
 
 
+async def test_a_folder_in_its_place_is_told_before_anything_is_fetched(npm: Npm) -> None:
+    (npm.path / "inside").mkdir(parents=True)
+    with pytest.raises(SetupError) as raised:
+        await npm.install(pin_of(npm.package))
+    assert (raised.value.message, npm.lines, (npm.path / "inside").is_dir()) == (
+        f'"{npm.path}" is a folder, where the binary of agent-browser 9.8.7 belongs; '
+        "remove it, then run: axtrial setup --driver agent-browser",
+        [],
+        True,
+    )
+
+
 INSTALLS = """
 import asyncio, platform, sys
 from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 
 from harness.config import Settings
 from harness.drivers import native_pin
-from harness.drivers.native_pin import PIN, NativeBinary, Pin, find_native, native_platform
+from harness.drivers.native_pin import PIN, NativeBinary, NativeInTheWay, Pin, find_native, native_platform
 from harness.errors import NativeMismatch, NativeMissing, NativeUnsupported
 
 REMEDY = "run: axtrial setup --driver agent-browser"
@@ -72,12 +72,23 @@ def test_missing(settings: Settings, path: Path) -> None:
     assert raised.value.message == f'agent-browser 9.8.7 is not in "{path}"; {REMEDY}'
 
 
-def test_not_to_be_read(settings: Settings, path: Path) -> None:
+def test_a_folder_in_its_place(settings: Settings, path: Path) -> None:
     path.mkdir(parents=True)
+    pin = Pin(version="9.8.7", integrity="", sha256={"linux-x64": "0"})
+    with pytest.raises(NativeInTheWay) as raised:
+        find_native(settings, pin)
+    assert raised.value.message == (
+        f'"{path}" is a folder, where the binary of agent-browser 9.8.7 belongs; remove it, then {REMEDY}'
+    )
+
+
+def test_not_to_be_read(settings: Settings, path: Path) -> None:
+    path.parent.parent.mkdir(parents=True)
+    path.parent.touch()
     pin = Pin(version="9.8.7", integrity="", sha256={"linux-x64": "0"})
     with pytest.raises(NativeMissing) as raised:
         find_native(settings, pin)
-    assert raised.value.message == f'"{path}" cannot be read: Is a directory; {REMEDY}'
+    assert raised.value.message == f'"{path}" cannot be read: Not a directory; {REMEDY}'
 
 
 def test_another_digest(place: Place, settings: Settings, path: Path) -> None:

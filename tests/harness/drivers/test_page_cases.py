@@ -2,26 +2,22 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import pytest_asyncio
 
 from formatters.refs import ref_line
 from formatters.render import render
-from harness.drivers.agent_browser import AgentHost
-from harness.drivers.base import DriverPage
-from harness.drivers.current_page import CurrentPage
-from harness.drivers.native_pin import NativeBinary
 from harness.host.tab import Tab
-from harness.targets.base import Endpoint
 from observe.capture import capture
 from observe.errors import DocumentReplaced, Refusal
 from observe.model import ActionRef, Observation, Stamp
 from observe.model import DomObservation as Dom
+
+if TYPE_CHECKING:
+    from tests.harness.drivers.conftest import Opened
 
 pytestmark = pytest.mark.browser
 
@@ -32,54 +28,10 @@ ACTIONS = [(name, number) for name, case in sorted(CASES.items()) for number in 
 Case = Mapping[str, Any]
 
 
-Evaluate = Callable[[str], Awaitable[object]]
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A fresh tab, and a way to run a script in the page's own world."""
-
-    page: DriverPage
-    evaluate: Evaluate
-
-    async def mutate(self, script: str) -> None:
-        """Run a case's script, and wait as long as the cases say."""
-        await self.evaluate(script)
-        await asyncio.sleep(0.3)
-
-    async def load(self, address: str, name: str) -> None:
-        await self.page.navigate(f"{address}/{name}.html")
-        await asyncio.sleep(0.1)
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def current_opened(page: CurrentPage) -> Opened:
-    return Opened(page, page._page.evaluate)
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def native_opened(native_binary: NativeBinary, native_endpoint: Endpoint) -> AsyncIterator[Opened]:
-    async with AgentHost(native_binary).attach(native_endpoint) as driver:
-        tab = await driver.fresh_page()
-
-        async def evaluate(script: str) -> object:
-            given = {"expression": script, "awaitPromise": True, "returnByValue": True}
-            return (await tab._cdp.send("Runtime.evaluate", given))["result"].get("value")
-
-        yield Opened(tab, evaluate)
-        await tab.close()
-
-
-@pytest.fixture(params=["current", "agent-browser"])
-def opened(request: pytest.FixtureRequest) -> Opened:
-    found: Opened = request.getfixturevalue("current_opened" if request.param == "current" else "native_opened")
-    return found
-
-
 class Between:
     """A page in which something happens between its two reads."""
 
-    def __init__(self, opened: Opened, script: str) -> None:
+    def __init__(self, opened: "Opened", script: str) -> None:
         self._opened, self._script = opened, script
         page = opened.page
         self.document_nonce, self.read_ax, self.read_text = page.document_nonce, page.read_ax, page.read_text
@@ -122,7 +74,7 @@ def check_refs(expected: Case, seen: Observation) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
-async def test_observation(name: str, opened: Opened, case_pages: str) -> None:
+async def test_observation(name: str, opened: "Opened", case_pages: str) -> None:
     case = CASES[name]
     await opened.load(case_pages, name)
     readable = Between(opened, case["between_reads"]) if "between_reads" in case else opened.page
@@ -163,7 +115,7 @@ async def act(tab: Tab, action: Case, ref: str) -> str:
     return "ok"
 
 
-async def play(tab: Tab, opened: Opened, action: Case, seen: Observation) -> None:
+async def play(tab: Tab, opened: "Opened", action: Case, seen: Observation) -> None:
     found = [ref for ref in seen.refs if matches(action["on"], ref)]
     if "mutate_before" in action:
         await opened.mutate(action["mutate_before"])
@@ -182,7 +134,7 @@ async def play(tab: Tab, opened: Opened, action: Case, seen: Observation) -> Non
 
 
 @pytest.mark.parametrize(("name", "number"), ACTIONS)
-async def test_action(name: str, number: int, opened: Opened, case_pages: str) -> None:
+async def test_action(name: str, number: int, opened: "Opened", case_pages: str) -> None:
     await opened.load(case_pages, name)
     tab = Tab(opened.page)
     await play(tab, opened, CASES[name]["actions"][number], await tab.observe("ax"))

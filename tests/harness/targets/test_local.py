@@ -80,6 +80,6 @@ def test_sandbox_is_off_only_as_root(monkeypatch: pytest.MonkeyPatch, uid: int, 
     monkeypatch.setattr(os, "geteuid", lambda: uid)
     found = Found(path=Path("/chrome"), version="1.0", source="setting")
 
-    command = local_module._command(Settings(), found, Path("/f"), ())
+    command = local_module._command(local_module._Start(settings=Settings(), found=found, folder=Path("/f")))
 
     assert [flag for flag in command.argv if "sandbox" in flag] == flags

@@ -1,0 +1,196 @@
+"""What the pages of the drivers on a real browser share: reads and checks by the page script over CDP, native dialogs,
+and the refusals that Chrome's own errors stand for.
+
+A driver's page adds how its input is sent, and translates the errors of what it sends it with.
+"""
+
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from harness.drivers.base import Dialog, RefTarget
+from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json
+from harness.drivers.dialogs import Answer, OpenDialogs
+from harness.drivers.file_chooser import answer_file_chooser
+from harness.drivers.inputs import Inputs
+from harness.drivers.page_script import REPLACED, PageScript
+from harness.drivers.script_answer import check, check_point
+from harness.drivers.settle import Settler
+from observe.dom import decode_dom, decode_text
+from observe.errors import DialogOpen, DocumentReplaced, DriverGone, PageGone, TimedOut
+from observe.model import DomObservation, PageText, Stamp
+
+SCREENSHOT_QUALITY = 60
+
+ALIVE_S = 2.0
+"""Seconds in which a living browser answers: who has lost the tab asks it whether only the tab is gone."""
+
+CRASHED = "The page crashed."
+NO_ANSWER = "The page did not answer in time."
+
+
+class RealPage(ABC):
+    """One tab of a real browser."""
+
+    def __init__(self, cdp: CdpConnection, target_id: str) -> None:
+        self.target_id = target_id
+        self._cdp = cdp
+        self._script = PageScript(cdp, target_id)
+        self._dialogs = OpenDialogs()
+        self._settler = Settler(cdp, self._script, self._dialogs, target_id)
+        self._inputs = Inputs(self._dialogs)
+        self._crashed = False
+        cdp.on("Inspector.targetCrashed", self._on_crash)
+
+    async def _listen(self) -> None:
+        """Have Chrome tell what happens in the tab."""
+        for domain in ("Page", "Runtime", "Inspector"):
+            await self._cdp.send(f"{domain}.enable")
+
+    # ---- reads ----
+
+    async def document_nonce(self) -> str:
+        async with self._translated():
+            return await self._script.document_nonce()
+
+    async def read_text(self) -> PageText:
+        async with self._translated():
+            return decode_text(await self._script.call("text"))
+
+    async def read_dom(self, stamp: Stamp) -> DomObservation:
+        async with self._translated():
+            return decode_dom(await self._script.call("observe", stamp.nonce), stamp)
+
+    # ---- actions ----
+
+    @abstractmethod
+    async def click(self, target: RefTarget) -> None: ...
+
+    async def _checked_point(self, target: RefTarget) -> tuple[float, float]:
+        """Where a click hits the element as it is now; in px from the window's corner.
+
+        Raises:
+            Refusal: the element is not to be clicked, or not the one that was shown.
+        """
+        async with self._translated():
+            point = check(await self._script.call("click", target.stamp.nonce, target.n))
+        return point["x"], point["y"]
+
+    async def _check_point(self, x: float, y: float) -> None:
+        """
+        Raises:
+            NotClickable: the point lies outside of the window.
+        """
+        async with self._translated():
+            await self._script.document_nonce()
+            check_point(x, y, await self._script.call("size"))
+
+    async def _selected_field(self, target: RefTarget, text: str) -> Json:
+        """Give the field the focus and select what it holds; `typed` is true where it has taken the text already.
+
+        Raises:
+            Refusal: the field takes no text, or is not the one that was shown.
+        """
+        async with self._translated():
+            try:
+                return check(await self._script.call("type", target.stamp.nonce, target.n, text))
+            except DialogOpen as opened:  # the focus or the set value opened it
+                raise _sent(opened) from opened
+
+    async def _value_now(self, target: RefTarget) -> str | None:
+        if self.dialog is not None:
+            return None
+        async with self._translated(sent=True):
+            try:
+                value = await self._script.call("valueNow", target.stamp.nonce, target.n)
+            except DocumentReplaced:
+                return None
+            except DialogOpen:
+                return None  # the text was sent, and opened the dialog a moment later
+        return value if isinstance(value, str) else None
+
+    async def select_option(self, target: RefTarget, labels: tuple[str, ...]) -> None:
+        async with self._translated():
+            try:
+                check(await self._script.call("selectOption", target.stamp.nonce, target.n, list(labels)))
+            except DialogOpen:
+                return  # the choice was made, and its event opened the dialog
+
+    async def upload(self, target: RefTarget | None, path: Path) -> None:
+        nonce, number = (target.stamp.nonce, target.n) if target is not None else (None, None)
+        mark = secrets.token_hex(16)
+        async with self._translated():
+            await self._script.document_nonce()
+            answer = await self._script.call("upload", nonce, number, mark)
+        if target is not None and answer["status"] == "no_file_field":
+            async with self._translated(sent=True):
+                await answer_file_chooser(self._cdp, self._dialogs, path, lambda: self.click(target))
+            return
+        check(answer)
+        await self._give_file(mark, path)
+
+    @abstractmethod
+    async def _give_file(self, mark: str, path: Path) -> None:
+        """Give the file to the field that has that mark, which leaves it again."""
+        ...
+
+    async def settle(self) -> None:
+        if self.dialog is not None:
+            return
+        with suppress(DialogOpen):  # one that opened meanwhile is told as waiting
+            async with self._translated(sent=True):
+                await self._settler.settle()
+
+    # ---- dialogs ----
+
+    @property
+    def dialog(self) -> Dialog | None:
+        return self._dialogs.waiting
+
+    def take_alerts(self) -> tuple[Dialog, ...]:
+        return self._dialogs.take_alerts()
+
+    async def answer_dialog(self, accept: bool, text: str | None) -> None:
+        """Answer the waiting dialog; the input that opened it then ends too, or the next dialog opens."""
+        if (answer := self._dialogs.take()) is None:
+            return
+        async with self._translated(sent=True):
+            with suppress(DialogOpen):  # the answer was given; what it led to has opened the next dialog
+                await answer(accept, text)
+            await self._inputs.drain()
+
+    def _hold_for(self, dialog: Dialog, answer: Answer) -> None:
+        """A dialog waits for its answer; what is asked of the page meanwhile is refused."""
+        self._cdp.fail_pending(self._dialogs.wait(dialog, answer))
+
+    # ---- errors ----
+
+    def _on_crash(self, _params: Json, _session: str | None) -> None:
+        self._crashed = True
+        self._cdp.fail_pending(PageGone(CRASHED))
+
+    @abstractmethod
+    async def _gone(self, sent: bool | None) -> PageGone | DriverGone:
+        """Whether the tab is gone, or the browser with it."""
+        ...
+
+    @asynccontextmanager
+    async def _translated(self, *, sent: bool | None = None) -> AsyncIterator[None]:
+        """Chrome's errors as refusals; `sent`: input may have reached the page."""
+        if self._crashed:
+            raise PageGone(CRASHED)
+        self._dialogs.refuse()
+        try:
+            yield
+        except CdpClosed as error:
+            raise await self._gone(sent) from error
+        except CdpTimeout as error:
+            raise TimedOut(NO_ANSWER, input_sent=sent) from error
+        except CdpError as error:
+            raise DocumentReplaced(REPLACED, input_sent=sent) from error
+
+
+def _sent(opened: DialogOpen) -> DialogOpen:
+    return DialogOpen(f"{opened.message} Input may already have been sent.", input_sent=True)
