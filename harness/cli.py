@@ -3,15 +3,12 @@
 import asyncio
 import json
 import shlex
-import signal
 import sys
-from collections.abc import Coroutine
-from contextlib import suppress
 from dataclasses import asdict
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -19,6 +16,8 @@ from formatters.errors import FormatterError
 from harness.commands import compare, read_audit, show
 from harness.commands.format_input import format_file, format_lines
 from harness.commands.observe_once import observe_once, observed_json, page_address
+from harness.commands.show_report import show_report
+from harness.commands.to_end import run_to_end
 from harness.config import install_encoding, load_settings, quiet_matplotlib
 from harness.doctor import examine
 from harness.drivers import native_install, native_pin
@@ -36,8 +35,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
+Headed = Annotated[bool, typer.Option("--headed", help="Show the browser's window; needs a display.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, everything else on stderr.")]
-T = TypeVar("T")
 
 
 class ReportFormat(StrEnum):
@@ -89,7 +88,7 @@ def setup(
     encoding = install_encoding(settings)
     show.err.print(f"Chrome {found.version} ({found.source}); token encoding {encoding.name}", markup=False)
     if driver is not None:
-        native = _wait(native_install.install_native(settings, _report_step))
+        native = run_to_end(native_install.install_native(settings, _report_step))
         show.err.print(f"driver {driver} {native.version} ({native.platform})", markup=False)
 
 
@@ -102,11 +101,12 @@ def observe(
     driver: Annotated[str, typer.Option(help="How the browser is spoken to.")] = "current",
     target: Annotated[str, typer.Option(help="Where the browser runs.")] = "local",
     formatter: Annotated[str, typer.Option(help="conservative, verbatim, structured or page-text.")] = "conservative",
+    headed: Headed = False,
     as_json: Json = False,
 ) -> None:
     """Print what a bot would be shown of one page."""
-    settings = load_settings()
-    observed = _wait(observe_once(page_address(page), driver, target, formatter, settings))
+    settings = load_settings(_shown(headed))
+    observed = run_to_end(observe_once(page_address(page), driver, target, formatter, settings))
     if as_json:
         _print_json(observed_json(observed, (driver, target), compare.load_estimator(settings)))
     else:
@@ -168,6 +168,7 @@ def run(
     fixtures: Annotated[Path | None, typer.Option(help="A folder of your own suites.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run's folder; default runs/TIME.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    headed: Headed = False,
     as_json: Json = False,
 ) -> None:
     """Run a comparative trial; ends in a table and the report's path."""
@@ -180,15 +181,15 @@ def run(
         "fixtures": None if fixtures is None else str(fixtures),
     }
     given = with_options(read_spec_file(spec) if spec is not None else SpecFile(), options)
-    prepared = compare.prepare(given, out, resume=resume, settings=load_settings())
+    prepared = compare.prepare(given, out, resume=resume, settings=load_settings(_shown(headed)))
     folder = prepared.ledger.folder
     try:
         with show.trial_progress(len(prepared.plan.trials), len(prepared.ledger.done)) as progress:
-            _wait(compare.carry_out(prepared, progress.ended))
+            run_to_end(compare.carry_out(prepared, progress.ended))
     except (asyncio.CancelledError, KeyboardInterrupt):
         command = shlex.join(["axtrial", "run", "--resume", "--out", str(folder)])
         _fail(f"interrupted; go on with: {command}", EXIT_INTERRUPTED)
-    if not _show_report(folder, as_json=as_json):
+    if not show_report(folder, as_json=as_json):
         raise typer.Exit(EXIT_FAILED)
 
 
@@ -199,7 +200,7 @@ def report(
 ) -> None:
     """Draw the report again from the rows."""
     if form is None or form is ReportFormat.HTML:
-        _show_report(folder, as_json=False)
+        show_report(folder, as_json=False)
         return
     quiet_matplotlib(load_settings())
     from reports.write import render  # pandas and matplotlib take 0.7 s to import
@@ -224,51 +225,12 @@ def audit(
         show.out.print(read_audit.calls_table(answer.rows))
 
 
-def _show_report(folder: Path, *, as_json: bool) -> bool:
-    """Write the report's files and show the table; whether every trial was completed with success."""
-    quiet_matplotlib(load_settings())
-    from reports.load import load_run  # pandas and matplotlib take 0.7 s to import
-    from reports.tables import json_report, terminal
-    from reports.write import write_reports
-
-    paths = write_reports(folder)
-    loaded = load_run(folder)
-    if as_json:
-        show.print_text(json_report(loaded))
-    else:
-        for part in terminal(loaded):
-            show.out.print(part)
-    show.err.print(f"report: {paths.html}", markup=False, soft_wrap=True)
-    return all(row.outcome == "completed" and row.success for row in loaded.rows)
-
-
 def _report_step(line: str) -> None:
     show.err.print(line, markup=False, soft_wrap=True)
 
 
 def _print_json(value: object) -> None:
     show.print_text(json.dumps(value, ensure_ascii=False, indent=2))
-
-
-def _wait(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end; SIGINT and SIGTERM cancel the work, which then cleans up after itself."""
-
-    async def main() -> T:
-        task = asyncio.current_task()
-        assert task is not None
-        loop = asyncio.get_running_loop()
-
-        def interrupt() -> None:
-            # A terminal's Ctrl-C reaches the drivers' programs too: that they are gone is nothing to report.
-            loop.set_exception_handler(lambda _loop, _context: None)
-            task.cancel()
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with suppress(NotImplementedError):  # on Windows, where asyncio.run itself answers Ctrl-C
-                loop.add_signal_handler(number, interrupt)
-        return await work
-
-    return asyncio.run(main())
 
 
 def main() -> None:
@@ -299,3 +261,8 @@ def main() -> None:
 def _fail(sentence: str, code: int) -> NoReturn:
     show.err.print(f"axtrial: {sentence}", markup=False, soft_wrap=True)
     raise SystemExit(code)
+
+
+def _shown(headed: bool) -> dict[str, object]:
+    """The flag as a setting; left out, the setting decides."""
+    return {"headed": True} if headed else {}

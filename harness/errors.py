@@ -4,20 +4,28 @@ AxtrialError                  one sentence for the user
   UsageError                  the command or its input is wrong: exit code 2
     SpecError                 a trial's spec names something that does not exist, or has a wrong key
     ChromeSettingWrong        the setting `chrome` does not point to a Chrome that runs
+    ProfileNameWrong          the name of a kept profile is not of the agreed form (harness/targets/profile.py)
+    AccessUnreadable, AccessRefused    the file of Browser Access, or a flag for it, is wrong (harness/host/access.py)
   SetupError                  something that is missing could not be brought
   TargetError                 where Chrome runs: outcome `target_failed`
     ChromeNotFound            no Chrome anywhere; says what was tried
     ChromeDied                it ended by itself, at its start or later
     PortTaken                 another program listens on the wanted debugging port
+    NoDisplay                 a window was asked for, and there is no display (harness/targets/display.py)
+    ProfileInUse              another host or a Chrome has the kept profile (harness/targets/profile.py)
     TargetTimedOut            it did not become ready within a named bound
   DriverError                 how Chrome is spoken to: outcome `driver_failed`
     NativeUnusable            the pinned native driver cannot be used here, whatever the trial
       NativeMissing           it has not been fetched; says the command that fetches it
+        NativeInTheWay        a folder stands in the binary's place (harness/drivers/native_pin.py)
       NativeMismatch          it is not the pinned one; names what it is and what the pin says
       NativeUnsupported       there is none for this platform
   PageNotObserved             one page could not be loaded or observed
   ProcessNotStarted           the system refused to start a program
   AuditError                  a call cannot be recorded, and is refused (harness/host/audit.py)
+  AccessError                 a flag of Browser Access cannot be written (harness/host/access.py)
+  LinkRefused                 a link for a takeover does not work, or not any more (harness/host/takeover.py)
+  DisposalFailed              something of a browser may still run (harness/host/runtime.py)
   RunStopped                  the run cannot go on (disk full, folder gone); what it has is kept and can be resumed
 """
 

@@ -2,8 +2,11 @@
 
 import functools
 import http.server
+import os
+import shutil
+import tempfile
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,14 +14,29 @@ import pytest_asyncio
 
 from harness.config import load_settings
 from harness.drivers import current
+from harness.drivers.base import DriverPage
 from harness.drivers.current import CurrentDriver
 from harness.drivers.current_page import CurrentPage
 from harness.drivers.native_pin import NativeBinary, find_native
 from harness.errors import NativeMissing
+from harness.host.approvals import AllowEverySession
+from harness.host.authority import Surroundings
+from harness.host.fake import FakeAudit
+from harness.host.provider import Policy, Provider
+from harness.host.scope import Bot
 from harness.targets.base import Endpoint
 from harness.targets.local import local
+from harness.tools.bot import BotTools
+from harness.tools.session import BotSession
 
 CASES = Path(__file__).parent / "cases"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tests record nothing beside what their user does: the state folder is one of their own."""
+    folder = tempfile.mkdtemp(prefix="axtrial-tests-")
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    os.environ["AXTRIAL_STATE_DIR"] = folder
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -80,3 +98,41 @@ async def page(current_driver: CurrentDriver) -> AsyncIterator[CurrentPage]:
     opened = await current_driver.fresh_page()
     yield opened
     await opened.dispose()
+
+
+class OnePage:
+    """A browser that has come up already, and has this one tab."""
+
+    alive = True
+
+    def __init__(self, page: DriverPage) -> None:
+        self._page = page
+
+    async def start(self) -> None:
+        """Nothing is left to do."""
+
+    async def new_page(self) -> DriverPage:
+        """The tab."""
+        return self._page
+
+    async def dispose(self) -> None:
+        """Whoever made the browser ends it."""
+
+
+BotOn = Callable[..., Awaitable[BotSession]]
+
+
+@pytest.fixture
+def bot_on() -> BotOn:
+    """A bot whose current tab is the given page, as it stands; the keywords are those of BotTools."""
+
+    async def make(page: DriverPage, formatter: str = "structured", **tools: Path) -> BotSession:
+        policy = Policy(approver=AllowEverySession(), around=Surroundings(access={"ada": True}))
+        bot_tools = BotTools(formatter=formatter, **tools)  # type: ignore[arg-type]
+        provider = Provider(lambda _key: OnePage(page), bot_tools, FakeAudit(), policy)
+        provider.register(Bot(name="ada", profile="P"), "ada-1")
+        session = BotSession(provider, "ada-1")
+        assert (await session.call("tabs", {"action": "open"})).outcome == "ok"
+        return session
+
+    return make

@@ -10,12 +10,14 @@ import orjson
 
 from formatters.errors import EncodingMissing
 from formatters.tokens import load_encoding
-from harness.config import ENCODING_FOLDER, Settings, prepare_encoding
+from harness.config import ENCODING_FOLDER, Settings, prepare_encoding, whole_environment
 from harness.errors import UsageError, quoted
 from harness.targets.chrome import find_chrome
+from harness.targets.display import find_screen
 from harness.trial.bot import PROMPT_DIGEST
 from harness.trial.ledger import MANIFEST, Ledger, new_ledger, resume_ledger
-from harness.trial.run import RunPlan, new_manifest, run
+from harness.trial.manifest import new_manifest
+from harness.trial.run import RunPlan, run
 from harness.trial.schedule import schedule
 from harness.trial.spec import SpecFile, build_spec
 from harness.trial.tasks import Task, load_tasks
@@ -60,7 +62,7 @@ def prepare(given: SpecFile, out: Path | None, *, resume: bool, settings: Settin
 
     Raises:
         UsageError, SpecError: a wrong arm, task, model, fixture or folder.
-        TargetError: a local arm, and no Chrome.
+        TargetError: a local arm, and no Chrome, or no display for its window.
         RunStopped: the folder cannot be written.
     """
     folder = out if out is not None else _default_folder(resume=resume)
@@ -69,6 +71,8 @@ def prepare(given: SpecFile, out: Path | None, *, resume: bool, settings: Settin
     spec = build_spec(given, known_tasks(Path(given.fixtures) if given.fixtures is not None else None))
     trials = schedule(spec)
     chrome = find_chrome(settings) if any(arm.target == "local" for arm in spec.arms) else None
+    if chrome is not None and settings.headed:
+        find_screen(whole_environment())
     if resume:
         ledger = resume_ledger(folder, spec.digest(PROMPT_DIGEST))
     else:

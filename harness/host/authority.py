@@ -4,9 +4,11 @@ A call is issued a ticket, and the ticket is checked again wherever the call has
 authority (pause, stop, switch, access off, idleness) makes the tickets of before refuse.
 """
 
+import time
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from harness.host import control
 from harness.host.control import Control
@@ -57,15 +59,58 @@ class _BotState:
     active: int = 0
 
 
-class Authority:
-    """The state. `access` is the durable flag Browser Access by bot, off where it is absent; `clock` gives seconds."""
+class Person(Protocol):
+    """Who may have a bot's browser in hand; harness.host.takeover knows."""
 
-    def __init__(self, choice: Choice, access: MutableMapping[str, bool], clock: Callable[[], float]) -> None:
+    def has_taken(self, bot: str) -> bool:
+        """Whether a person works in the bot's browser now."""
+        ...
+
+    def release(self, bot: str) -> None:
+        """The bot was resumed."""
+        ...
+
+    def end(self, bot: str) -> None:
+        """The bot's authority ended, and with it whatever a person has of it."""
+        ...
+
+
+class Nobody:
+    """No person."""
+
+    def has_taken(self, bot: str) -> bool:
+        """Never."""
+        return False
+
+    def release(self, bot: str) -> None:
+        """Nothing to do."""
+
+    def end(self, bot: str) -> None:
+        """Nothing to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the authority knows of the world.
+
+    `access` is the durable flag Browser Access by bot, off where it is absent; `clock` gives seconds.
+    """
+
+    access: MutableMapping[str, bool] = field(default_factory=dict)
+    clock: Callable[[], float] = time.monotonic
+    person: Person = field(default_factory=Nobody)
+
+
+class Authority:
+    """The state."""
+
+    def __init__(self, choice: Choice, around: Surroundings) -> None:
         self.choice = choice
         self.revision = 0
         self.grants = Grants()
-        self._access = access
-        self._clock = clock
+        self._access = around.access
+        self._clock = around.clock
+        self._person = around.person
         self._bots: dict[str, _BotState] = {}
 
     # ---- access and registration ----
@@ -90,10 +135,10 @@ class Authority:
         self.grants.forget(session)
 
     def set_access(self, bot: str, on: bool) -> None:
-        """Set the flag; switching it off ends all that the bot has."""
-        self._access[bot] = on
+        """Set the flag; switching it off ends all that the bot has, also where the flag cannot be kept."""
         if not on and bot in self._bots:
             self.end_bot(bot, Revoked)
+        self._access[bot] = on
 
     # ---- what ends or changes the authority ----
 
@@ -104,6 +149,7 @@ class Authority:
         self.grants.drop_rule(bot)
         for session in self.grants.sessions(bot):
             self.grants.end(session, reason)
+        self._person.end(bot)
 
     def end_profile(self, profile: str, reason: Reason) -> None:
         """The same for every bot on the profile."""
@@ -129,6 +175,7 @@ class Authority:
     def resume(self, bot: str) -> None:
         """Let the bot go on, after a fresh observation."""
         self._bots[bot].control = control.resume(self._bots[bot].control)
+        self._person.release(bot)
 
     # ---- calls ----
 
@@ -220,6 +267,10 @@ class Authority:
         """The bots on a profile."""
         return tuple(name for name, state in self._bots.items() if state.bot.profile == profile)
 
+    def known(self) -> tuple[Bot, ...]:
+        """The bots that have registered once, oldest first."""
+        return tuple(state.bot for state in self._bots.values())
+
     def bot(self, name: str) -> Bot:
         """A bot that has registered once."""
         return self._bots[name].bot
@@ -233,6 +284,8 @@ class Authority:
         return self.choice.key(self._bots[bot].bot.profile)
 
     def is_idle(self, bot: str, limit_s: float) -> bool:
-        """Whether the bot has no call under way and had none for so long."""
+        """Whether the bot has no call under way and had none for so long, and no person has it in hand."""
         state = self._bots[bot]
+        if self._person.has_taken(bot):
+            state.last_used = self._clock()
         return state.active == 0 and self._clock() - state.last_used >= limit_s

@@ -14,6 +14,7 @@ from harness.host.audit import AuditEntry, AuditError
 from harness.host.authority import Ticket, refusal
 from harness.host.grants import Registration
 from harness.host.runtime import Runtime
+from harness.host.stages import Stages
 from observe.errors import AuthorityChanged, MalformedRead, NotRecorded, ObservationError, Refusal
 
 NOT_RECORDED = "The call could not be recorded, so it was refused."
@@ -40,13 +41,14 @@ class CallTimes:
     """Where the time of one call went, in milliseconds.
 
     `approval_ms` is None where no approval was waited for. `wait_ms` is that for cleanup and for the queue, `run_ms`
-    that of the tool itself.
+    that of the tool itself, whose own stages are in `stages`.
     """
 
     approval_ms: float | None = None
     wait_ms: float = 0.0
     run_ms: float = 0.0
     total_ms: float = 0.0
+    stages: Stages = field(default_factory=Stages)
 
     @property
     def authority_ms(self) -> float:
@@ -68,6 +70,7 @@ class Call:
     """A call that has its ticket. `input_begun`: input may have reached the page. `runtime` is the one it used."""
 
     ticket: Ticket
+    times: CallTimes = field(default_factory=CallTimes)
     input_begun: bool = False
     runtime: Runtime | None = None
 

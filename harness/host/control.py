@@ -11,6 +11,9 @@ from observe.errors import AuthorityChanged, Paused, ResumedSince
 WHILE_PAUSED = frozenset({"observe"})
 """All that a paused bot may do; not even a screenshot."""
 
+TELLS_OF_CONTROL = frozenset({"takeover"})
+"""What asks for a person and waits until one has let go: it touches no page, and the pause is what it waits through."""
+
 NEEDS_FRESH = frozenset({"click", "type", "select_option", "press_key", "scroll", "upload", "dialog"})
 """What acts on a page that the bot must have seen since the latest change."""
 
@@ -56,6 +59,8 @@ def observed(now: Control, issued: int) -> Control:
 
 def refusal(now: Control, issued: int, tool: str) -> type[AuthorityChanged] | None:
     """What stops a call of `tool` that was issued under the revision `issued`; None: it may go on."""
+    if tool in TELLS_OF_CONTROL:
+        return None
     if now.paused and (tool not in WHILE_PAUSED or issued != now.revision):
         return Paused
     if issued != now.revision or (tool in NEEDS_FRESH and now.observed != now.revision):

@@ -103,6 +103,11 @@ class FakeRuntime:
             self._browsers.failing_starts -= 1
             raise DriverError("the fake browser did not start")
 
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return not self.gone
+
     async def new_page(self) -> "HeldPage":
         """A new tab.
 

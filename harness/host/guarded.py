@@ -103,6 +103,9 @@ class GuardedPage:
     async def click(self, target: RefTarget) -> None:
         await self._input(lambda: self.inner.click(target))
 
+    async def click_at(self, x: float, y: float) -> None:
+        await self._input(lambda: self.inner.click_at(x, y))
+
     async def type(self, target: RefTarget, text: str) -> str | None:
         return await self._input(lambda: self.inner.type(target, text))
 

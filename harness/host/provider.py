@@ -6,8 +6,7 @@ check, record. See docs/observation.md, section 5, for what is refused. The rule
 """
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Hashable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Hashable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
@@ -17,7 +16,7 @@ from pydantic import JsonValue
 from harness.errors import DriverError
 from harness.host.approvals import APPROVAL_S, Approvals, Approver
 from harness.host.audit import AuditEntry
-from harness.host.authority import Authority, Fence, Ticket
+from harness.host.authority import Authority, Fence, Surroundings, Ticket
 from harness.host.calls import Audit, Call, CallTimes, Recorded, current, until_ended
 from harness.host.changes import IDLE_LIMIT_S, IDLE_TICK_S, Changes
 from harness.host.grants import Registration
@@ -27,13 +26,17 @@ from harness.host.redact import redact
 from harness.host.runtime import MakeRuntime, Slots
 from harness.host.scope import Bot, Choice
 from harness.host.tabs import BotTabs, OwnedTab
+from harness.process import finish
 from observe.errors import AuthorityChanged, CleanupRequired, DriverGone, ObservationError
 
 A_co = TypeVar("A_co", covariant=True)
 A = TypeVar("A")
 
 ONE_LANE = frozenset({"agent-browser"})
-"""Drivers whose calls queue by profile and not by bot (ADR-0124)."""
+"""Drivers whose calls queue by profile too, and not by bot alone (ADR-0124)."""
+
+TOUCHES_NO_PAGE = frozenset({"wait", "takeover"})
+"""Tools that last long and hold up no other bot meanwhile."""
 
 NOBODY = "-"
 """The bot in the record of a call whose session is not known."""
@@ -54,13 +57,12 @@ class Toolset(Protocol[A_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What a provider is told once. `access` is the durable flag Browser Access by bot; `clock` gives seconds."""
+    """What a provider is told once."""
 
     approver: Approver
     choice: Choice = field(default_factory=Choice)
-    access: MutableMapping[str, bool] = field(default_factory=dict)
+    around: Surroundings = field(default_factory=Surroundings)
     admit: Admit = anyone
-    clock: Callable[[], float] = time.monotonic
     approval_s: float = APPROVAL_S
     idle_limit_s: float = IDLE_LIMIT_S
 
@@ -74,7 +76,7 @@ class Provider(Generic[A]):
         self._owners: Owners[OwnedTab] = Owners(policy.admit)
         self._slots = Slots(make)
         self._lanes = Lanes()
-        self.authority = Authority(policy.choice, policy.access, policy.clock)
+        self.authority = Authority(policy.choice, policy.around)
         self._approvals = Approvals(self.authority, policy.approver, policy.approval_s)
         self._changes = Changes(self.authority, self._owners, self._slots, policy.idle_limit_s)
 
@@ -85,6 +87,7 @@ class Provider(Generic[A]):
 
         Raises:
             NotAuthorized: the bot's Browser Access is off.
+            AxtrialError: its flag cannot be read.
             CleanupRequired: an earlier browser of its profile could not be ended.
         """
         if self._slots.of(bot.profile).blocked:
@@ -99,10 +102,10 @@ class Provider(Generic[A]):
 
     def set_access(self, bot: str, on: bool) -> None:
         """Set a bot's Browser Access; off cancels what it runs, and ends its refs."""
-        self.authority.set_access(bot, on)
         if not on:
             self._changes.forget_bot(bot)
             self._end_refs(bot)
+        self.authority.set_access(bot, on)
 
     # ---- one call ----
 
@@ -120,16 +123,16 @@ class Provider(Generic[A]):
         bot = NOBODY if registration is None else registration.bot
         entry = AuditEntry(bot=bot, session=session, tool=tool, summary=redact(tool, arguments))
         with Recorded(self._audit, entry, times):
-            call = Call(ticket=self.authority.issue(session, tool))
+            call = Call(ticket=self.authority.issue(session, tool), times=times)
             try:
                 async with until_ended(call.ticket.registration):
-                    return await self._in_order(call, arguments, times)
+                    return await self._in_order(call, arguments)
             except AuthorityChanged as refused:
                 refused.input_sent = call.input_begun or refused.input_sent
                 raise
 
-    async def _in_order(self, call: Call, arguments: Mapping[str, JsonValue], times: CallTimes) -> A:
-        ticket, bot = call.ticket, call.ticket.registration.bot
+    async def _in_order(self, call: Call, arguments: Mapping[str, JsonValue]) -> A:
+        ticket, times, bot = call.ticket, call.times, call.ticket.registration.bot
         await self._approvals.granted(ticket, times)
         slot = self._slots.of(ticket.scope.key.profile)
         with self.authority.in_use(bot):
@@ -143,11 +146,13 @@ class Provider(Generic[A]):
 
     @asynccontextmanager
     async def _turn(self, ticket: Ticket, times: CallTimes) -> AsyncIterator[None]:
-        key = ticket.scope.key
-        lane: Hashable = key if key.driver in ONE_LANE else ticket.registration.bot
+        lanes: list[Hashable] = [ticket.registration.bot]
+        if ticket.scope.key.driver in ONE_LANE and ticket.tool not in TOUCHES_NO_PAGE:
+            lanes.append(ticket.scope.key)
         async with AsyncExitStack() as stack:
             with times.measure("wait_ms"):
-                await stack.enter_async_context(self._lanes.turn(lane, lambda: self.authority.check(ticket)))
+                for lane in lanes:
+                    await stack.enter_async_context(self._lanes.turn(lane, lambda: self.authority.check(ticket)))
             yield
 
     async def _run(self, tabs: BotTabs, arguments: Mapping[str, JsonValue]) -> A:
@@ -228,11 +233,15 @@ async def opened(provider: Provider[A], tick_s: float = IDLE_TICK_S) -> AsyncIte
             await provider.idle_tick()
 
     ticking = asyncio.create_task(tick())
-    try:
-        yield provider
-    finally:
+
+    async def end() -> None:
         ticking.cancel()
         await asyncio.wait({ticking})
         await provider.close()
+
+    try:
+        yield provider
+    finally:
+        await finish(end())
         if not ticking.cancelled():
             ticking.result()  # a fault, which must not pass unseen

@@ -38,6 +38,11 @@ class Runtime(Protocol):
         """
         ...
 
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, once it has come up; it may have ended by itself."""
+        ...
+
     async def new_page(self) -> DriverPage:
         """A new tab."""
         ...
@@ -93,6 +98,9 @@ class Slot:
         """
         await self.ready()
         guard()
+        if self.runtime is not None and self._start is not None and self._start.done() and not self.runtime.alive:
+            await self.dispose()  # it ended by itself, and no call has noticed yet
+            guard()
         if self.runtime is None or self._start is None:
             self.runtime = self._make(key)
             self._start = _task(self._bring_up(self.runtime))

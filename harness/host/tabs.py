@@ -10,6 +10,7 @@ from harness.host.calls import Call
 from harness.host.guarded import GuardedPage
 from harness.host.owners import Owners
 from harness.host.runtime import Runtime, Slot, bounded
+from harness.host.stages import Stages
 from harness.host.tab import Tab
 from observe.errors import DialogOpen, ObservationError, PageGone
 
@@ -49,6 +50,11 @@ class BotTabs:
         self.bot = self.call.ticket.registration.bot
 
     @property
+    def stages(self) -> Stages:
+        """Where the time of the call goes, for its tool to fill in."""
+        return self.call.times.stages
+
+    @property
     def current(self) -> Tab:
         """The bot's current tab.
 
@@ -57,14 +63,19 @@ class BotTabs:
         """
         return self._used(self.owners.current(self.bot)).tab
 
+    @property
+    def has_current(self) -> bool:
+        """Whether the bot has a current tab."""
+        return self.owners.current_id(self.bot) is not None
+
     @asynccontextmanager
-    async def opening(self) -> AsyncIterator[Tab]:
+    async def opening(self, *, new: bool = False) -> AsyncIterator[Tab]:
         """The current tab, or a new one, which is closed again where the block fails.
 
         Raises:
             TargetError, DriverError, CleanupRequired: there is no browser, and none can be started.
         """
-        if self.owners.current_id(self.bot) is not None:
+        if self.has_current and not new:
             yield self.current
             return
         made = await self.open()

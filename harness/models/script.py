@@ -20,6 +20,7 @@ Tool = Literal[
     "dialog",
     "upload",
     "screenshot",
+    "tabs",
 ]
 
 StateName = Literal[
@@ -48,8 +49,12 @@ _ARGUMENTS: dict[Tool, tuple[frozenset[str], frozenset[str]]] = {
     "dialog": (frozenset({"accept"}), frozenset({"text"})),
     "upload": (frozenset({"on", "path"}), frozenset()),
     "screenshot": (frozenset(), frozenset()),
+    "tabs": (frozenset({"action"}), frozenset({"url", "target_id"})),
 }
 """What each tool must have, and may have. `beside` and `state` go wherever `on` goes; `see` and `read` anywhere."""
+
+ARGUMENTS = frozenset[str]().union(*(needed | further for needed, further in _ARGUMENTS.values()))
+"""The fields of a step that are a tool's arguments."""
 
 _ON = re.compile(r'([A-Za-z][A-Za-z0-9_-]*) "(.*)"', re.DOTALL)
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
@@ -85,6 +90,8 @@ class Step(BaseModel):
     ms: int | None = Field(default=None, ge=0, le=MAX_WAIT_MS)
     accept: bool | None = None
     path: str | None = None
+    action: Literal["list", "open", "select", "close"] | None = None
+    target_id: str | None = None
 
     @field_validator("on")
     @classmethod
@@ -110,8 +117,7 @@ class Step(BaseModel):
     @model_validator(mode="after")
     def _arguments_fit_the_tool(self) -> Self:
         required, optional = _ARGUMENTS[self.tool]
-        names = ("on", "url", "text", "option", "key", "direction", "amount", "ms", "accept", "path")
-        given = {name for name in names if getattr(self, name) is not None}
+        given = {name for name in ARGUMENTS if getattr(self, name) is not None}
         if missing := required - given:
             raise ValueError(f"{self.tool} needs {', '.join(sorted(missing))}")
         if surplus := given - required - optional:
@@ -122,7 +128,7 @@ class Step(BaseModel):
 
     def needs(self) -> frozenset[str]:
         """The names of the captures that this step's call and checks use."""
-        own = (self.on, self.beside, self.text, self.option, *self.see, *self.read.values())
+        own = (self.on, self.beside, self.text, self.option, self.target_id, *self.see, *self.read.values())
         return frozenset(name for text in own if text is not None for name in _PLACEHOLDER.findall(text))
 
 

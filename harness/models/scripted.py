@@ -93,6 +93,8 @@ class ScriptedRoute:
             "ms": step.ms,
             "accept": step.accept,
             "path": step.path,
+            "action": step.action,
+            "target_id": None if step.target_id is None else fill(step.target_id, self._captured),
         }
         arguments.update({name: value for name, value in plain.items() if value is not None})
         return ToolCall(name=step.tool, arguments=arguments)

@@ -1,35 +1,38 @@
-"""The ref-based tools of a PersonaBot: one call in, one answer out, whatever happens.
+"""The tools of a PersonaBot, over the tabs that one call may use. They raise what refuses a call.
 
 Answers are our own sentences. Page text in them is quoted and bounded, and native error text never reaches them.
 """
 
 import asyncio
-import stat
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, Protocol
 
 from pydantic import JsonValue, ValidationError
 
 from formatters.catalog import get
 from formatters.escape import json_string
-from formatters.render import Rendering, render
+from formatters.render import render
 from harness.drivers.base import Dialog as OpenDialog
+from harness.drivers.base import DriverPage
+from harness.host.calls import BadCall
 from harness.host.tab import Tab
+from harness.host.tabs import BotTabs, TabInfo
 from harness.tools import params
-from harness.tools.stages import Stages
+from harness.tools.answer import Answer
+from harness.tools.files import upload_file
 from observe.capture import Body
-from observe.errors import DialogOpen, DriverGone, MalformedRead, ObservationError, Refusal
+from observe.errors import AuthorityChanged, DialogOpen, ObservationError, Refusal
 from observe.limits import MAX_DIALOG_CHARS, MAX_VALUE_CHARS
-from observe.model import Observation
 
-MAX_UPLOAD_BYTES = 64 * 1024 * 1024
 MAX_ALERTS_TOLD = 5
 """A page can open alerts without end; an answer must not grow with them."""
 
-REFUSED = "Refused: "
-FAILED = "Failed: "
+MAX_TABS_TOLD = 50
+MAX_URL_TOLD = 200
 
 _KEY_NAMES = (
     "Enter Escape Tab Backspace Delete Space Home End PageUp PageDown ArrowUp ArrowDown ArrowLeft ArrowRight "
@@ -38,114 +41,120 @@ _KEY_NAMES = (
 KEYS = frozenset(_KEY_NAMES.split())
 """Keys by name; any single character is a key too."""
 
+TakeoverState = Literal["none", "offered", "taken", "released", "expired"]
 
-_NO_REFUSAL = frozenset({"ok", "bad_call", "malformed_read"})
+
+class Takeovers(Protocol):
+    """How a person is asked to take over. The link goes to the person alone: who has it can end a pause."""
+
+    def offer(self, bot: str) -> None:
+        """Make a link and give it to a person."""
+        ...
+
+    def status(self, bot: str) -> TakeoverState:
+        """How the latest request of the bot stands."""
+        ...
+
+    async def finished(self, bot: str, timeout_s: float) -> TakeoverState:
+        """How it stands once the person has let go or the link has ended, or after `timeout_s` seconds."""
+        ...
 
 
-class BadCall(Exception):
-    """A call of an unknown tool, or with wrong parameters: the bot's fault, answered and counted as an error."""
+TAKEOVER_SENTENCES: Mapping[TakeoverState, str] = {
+    "none": "No person was asked to take over.",
+    "offered": "A person was asked to take over, and has not done so yet.",
+    "taken": "A person has taken over; the browser is paused.",
+    "released": "The person has let go; observe before you act.",
+    "expired": "No person took over in time.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What the bot is told. `outcome` is `ok`, a refusal's kind, `bad_call` or `malformed_read`."""
-
-    text: str
-    outcome: str = "ok"
-    observation: Observation | None = None
-    rendering: Rendering | None = None
-    screenshot: bytes | None = None
-    input_sent: bool | None = None
-    fault: bool = False
-    """The driver, not the page or the bot, made the call impossible."""
-
-    @property
-    def refused(self) -> bool:
-        """Whether a refusal of docs/observation.md, section 5, was the answer."""
-        return self.outcome not in _NO_REFUSAL
-
-
-@dataclass(slots=True)
 class BotTools:
-    """The tools over one tab. `formatter` decides which read is made and how it is shown."""
+    """The tools of the bots of one provider.
 
-    tab: Tab
+    `formatter` decides which read is made and how it is shown. `uploads` is the folder from which files may be
+    uploaded; None: none may. `takeovers` None: there is no person.
+    """
+
     formatter: str
-    stages: Stages = field(default_factory=Stages)
+    uploads: Path | None = None
+    takeovers: Takeovers | None = None
 
-    async def call(self, name: str, arguments: Mapping[str, JsonValue]) -> Answer:
-        """Carry out one call. Never raises for what a page, a bot or a driver does.
+    async def run(self, tabs: BotTabs, tool: str, arguments: Mapping[str, JsonValue]) -> Answer:
+        """Carry out one call; its stages are in `tabs.stages`.
 
-        The call's stages are in `stages` afterwards.
+        Raises:
+            BadCall: there is no such tool, or its parameters are wrong.
+            ObservationError, TargetError, DriverError: as the tab or the browser refuses or fails.
         """
-        self.stages = Stages()
+        given = _validated(tool, arguments)
         try:
-            answer = await self._dispatch(_validated(name, arguments))
-        except BadCall as error:
-            return Answer(text=f"{FAILED}{error}", outcome="bad_call")
+            return await self._dispatch(tabs, given)
+        except AuthorityChanged:
+            raise  # nothing that the page says goes with it
         except Refusal as refusal:
-            text = f"{REFUSED}{refusal.message}{self._told()}"
-            fault = isinstance(refusal, DriverGone)
-            return Answer(text=text, outcome=refusal.kind, input_sent=refusal.input_sent, fault=fault)
-        except MalformedRead:
-            text = f"{FAILED}the driver gave an answer of an unknown form."
-            return Answer(text=text, outcome="malformed_read", fault=True)
-        return answer
+            refusal.message += _told_by_current(tabs)
+            raise
 
-    async def _dispatch(self, given: object) -> Answer:
-        page = self.tab.page
+    async def _dispatch(self, tabs: BotTabs, given: object) -> Answer:
         match given:
             case params.Observe():
-                return await self._observe()
+                return await self._observe(tabs)
             case params.Screenshot():
-                with self.stages.measure("act"):
-                    taken = await page.screenshot()
+                with tabs.stages.measure("act"):
+                    taken = await tabs.current.page.screenshot()
                 return Answer(text=f"Took a screenshot ({len(taken)} bytes).", screenshot=taken)
             case params.Dialog():
-                return await self._answer_dialog(given)
+                return await _answer_dialog(tabs, given)
             case params.Wait():
-                self._refuse_dialog()
-                with self.stages.measure("wait"):
+                page = tabs.current.page
+                _refuse_dialog(page)
+                with tabs.stages.measure("wait"):
                     await asyncio.sleep(given.ms / 1000)
-                return Answer(text=f"Waited {given.ms} ms.{self._told()}")
+                return Answer(text=f"Waited {given.ms} ms.{_told(page)}")
+            case params.Takeover():
+                return await self._take_over(tabs, given)
+            case params.Tabs():
+                return await _tabs(tabs, given)
             case params.Open():
-                with self.stages.measure("navigate"):
-                    await page.navigate(given.url)
-                return await self._done(f"Opened {json_string(given.url[:200])}.")
+                async with _attached(tabs, new=not tabs.has_current) as tab:
+                    return await _load(tabs, tab, given.url)
             case _:
-                with self.stages.measure("act"):
-                    said = await self._act(given)
-                return await self._done(said)
+                tab = tabs.current
+                with tabs.stages.measure("act"):
+                    said = await self._act(tab, given)
+                return await _done(tabs, tab.page, said)
 
-    async def _observe(self) -> Answer:
-        formatter = get(self.formatter)
-        body: Body = "text" if formatter.needs == "text" else "ax"
+    async def _observe(self, tabs: BotTabs) -> Answer:
+        body: Body = "text" if get(self.formatter).needs == "text" else "ax"
+        tab = tabs.current
         start = time.perf_counter()
         try:
-            observation = await self.tab.observe(body)
+            observation = await tab.observe(body)
         except ObservationError:
-            self.stages.add(body, (time.perf_counter() - start) * 1000)
+            tabs.stages.add(body, (time.perf_counter() - start) * 1000)
             raise
-        self.stages.add("dom", observation.cost.dom_ms)
-        self.stages.add(body, observation.cost.total_ms - observation.cost.dom_ms)
-        with self.stages.measure("format"):
+        tabs.stages.add("dom", observation.cost.dom_ms)
+        tabs.stages.add(body, observation.cost.total_ms - observation.cost.dom_ms)
+        with tabs.stages.measure("format"):
             rendering = render(observation, self.formatter)
         return Answer(text=rendering.text, observation=observation, rendering=rendering)
 
-    async def _act(self, given: object) -> str:
-        page = self.tab.page
+    async def _act(self, tab: Tab, given: object) -> str:
+        page = tab.page
         match given:
             case params.Click():
-                await page.click(await self.tab.target(given.ref))
+                await _click(tab, given)
                 return "Clicked."
             case params.Type():
-                now = await page.type(await self.tab.target(given.ref), given.text)
+                now = await page.type(await tab.target(given.ref), given.text)
                 if now is None or now == given.text[:MAX_VALUE_CHARS]:
                     return "Typed."
                 return f"Typed. The field now holds {json_string(now)}."
             case params.SelectOption():
                 labels = (given.option,) if isinstance(given.option, str) else tuple(given.option)
-                await page.select_option(await self.tab.target(given.ref), labels)
+                await page.select_option(await tab.target(given.ref), labels)
                 return "Selected."
             case params.PressKey():
                 if given.key not in KEYS and not (len(given.key) == 1 and given.key.isprintable()):
@@ -156,42 +165,25 @@ class BotTools:
                 moved = await page.scroll(given.amount if given.direction == "down" else -given.amount)
                 return f"Scrolled {abs(moved)} px {given.direction}."
             case params.Upload():
-                path = _regular_file(given.path)
-                await page.upload(None if given.ref is None else await self.tab.target(given.ref), path)
+                path = upload_file(self.uploads, given.path)
+                await page.upload(None if given.ref is None else await tab.target(given.ref), path)
                 return f"Uploaded {json_string(path.name)}."
             case _:
                 raise BadCall("this tool does nothing.")
 
-    async def _answer_dialog(self, given: params.Dialog) -> Answer:
-        if self.tab.page.dialog is None:
-            return Answer(text=f"{FAILED}no native dialog is open.", outcome="bad_call")
-        with self.stages.measure("act"):
-            await self.tab.page.answer_dialog(given.accept, given.text)
-        return await self._done("Accepted the dialog." if given.accept else "Dismissed the dialog.")
-
-    async def _done(self, said: str) -> Answer:
-        """The action was carried out: let the page settle, and tell what dialogs it opened."""
-        with self.stages.measure("settle"):
-            await self.tab.page.settle()
-        waits = "" if self.tab.page.dialog is None else " Answer it with the tool dialog."
-        return Answer(text=said + self._told() + waits)
-
-    def _refuse_dialog(self) -> None:
-        if (dialog := self.tab.page.dialog) is not None:
-            raise DialogOpen(f"A native {dialog.kind} dialog is open; answer it with the tool dialog.")
-
-    def _told(self) -> str:
-        """The dialogs that the page opened meanwhile: alerts are accepted, others wait."""
-        page = self.tab.page
-        alerts = page.take_alerts()
-        told = [
-            f" The page showed the alert {_quote(alert)}, which was accepted." for alert in alerts[:MAX_ALERTS_TOLD]
-        ]
-        if (more := len(alerts) - MAX_ALERTS_TOLD) > 0:
-            told.append(f" {more} more alerts were accepted.")
-        if (dialog := page.dialog) is not None:
-            told.append(f" The {dialog.kind} dialog that is open says {_quote(dialog)}.")
-        return "".join(told)
+    async def _take_over(self, tabs: BotTabs, given: params.Takeover) -> Answer:
+        if self.takeovers is None:
+            raise BadCall("there is no person who could take over.")
+        match given.action:
+            case "request":
+                self.takeovers.offer(tabs.bot)
+                state = self.takeovers.status(tabs.bot)
+            case "status":
+                state = self.takeovers.status(tabs.bot)
+            case "await":
+                with tabs.stages.measure("wait"):
+                    state = await self.takeovers.finished(tabs.bot, given.timeout_ms / 1000)
+        return Answer(text=TAKEOVER_SENTENCES[state])
 
 
 def _validated(name: str, arguments: Mapping[str, JsonValue]) -> object:
@@ -203,21 +195,100 @@ def _validated(name: str, arguments: Mapping[str, JsonValue]) -> object:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])[:80]
-        raise BadCall(f"{name}: {json_string(where)}: {first['msg'][:200]}.") from error
+        at = f"{json_string(where)}: " if where else ""
+        said = first["msg"].removeprefix("Value error, ")[:200]
+        raise BadCall(f"{name}: {at}{said}.") from error
+
+
+@asynccontextmanager
+async def _attached(tabs: BotTabs, *, new: bool) -> AsyncIterator[Tab]:
+    """The current tab, or a new one, for which bringing up a browser is a stage of its own."""
+    start = time.perf_counter()
+    async with tabs.opening(new=new) as tab:
+        if new:
+            tabs.stages.add("attach", (time.perf_counter() - start) * 1000)
+        yield tab
+
+
+async def _load(tabs: BotTabs, tab: Tab, url: str) -> Answer:
+    with tabs.stages.measure("navigate"):
+        await tab.page.navigate(url)
+    return await _done(tabs, tab.page, f"Opened {json_string(url[:MAX_URL_TOLD])}.")
+
+
+async def _click(tab: Tab, given: params.Click) -> None:
+    if given.ref is not None:
+        await tab.page.click(await tab.target(given.ref))
+    elif given.x is not None and given.y is not None:
+        await tab.page.click_at(given.x, given.y)
+
+
+async def _tabs(tabs: BotTabs, given: params.Tabs) -> Answer:
+    match given.action:
+        case "open":
+            async with _attached(tabs, new=True) as tab:
+                if given.url is not None:
+                    return await _load(tabs, tab, given.url)
+                return Answer(text="Opened a new tab, which is now the current one.")
+        case "select":
+            await tabs.select(given.target_id or "")
+            return Answer(text="Selected. Refs of other tabs do not count here; observe.")
+        case "close":
+            await tabs.close(given.target_id or "")
+            return Answer(text="Closed.")
+        case "list":
+            return Answer(text=_listed(await tabs.list()))
+
+
+def _listed(own: tuple[TabInfo, ...]) -> str:
+    if not own:
+        return "You have no tabs."
+    lines = [
+        f"- {tab.target_id}{' (current)' if tab.current else ''}: "
+        + ("not observed yet" if tab.url is None else json_string(tab.url[:MAX_URL_TOLD]))
+        for tab in own[:MAX_TABS_TOLD]
+    ]
+    if (more := len(own) - MAX_TABS_TOLD) > 0:
+        lines.append(f"{more} more tabs are not listed.")
+    return "\n".join(("Your tabs:", *lines))
+
+
+async def _answer_dialog(tabs: BotTabs, given: params.Dialog) -> Answer:
+    page = tabs.current.page
+    if page.dialog is None:
+        raise BadCall("no native dialog is open.")
+    with tabs.stages.measure("act"):
+        await page.answer_dialog(given.accept, given.text)
+    return await _done(tabs, page, "Accepted the dialog." if given.accept else "Dismissed the dialog.")
+
+
+async def _done(tabs: BotTabs, page: DriverPage, said: str) -> Answer:
+    """The action was carried out: let the page settle, and tell what dialogs it opened."""
+    with tabs.stages.measure("settle"):
+        await page.settle()
+    waits = "" if page.dialog is None else " Answer it with the tool dialog."
+    return Answer(text=said + _told(page) + waits)
+
+
+def _refuse_dialog(page: DriverPage) -> None:
+    if (dialog := page.dialog) is not None:
+        raise DialogOpen(f"A native {dialog.kind} dialog is open; answer it with the tool dialog.")
+
+
+def _told_by_current(tabs: BotTabs) -> str:
+    return _told(tabs.current.page) if tabs.has_current else ""
+
+
+def _told(page: DriverPage) -> str:
+    """The dialogs that the page opened meanwhile: alerts are accepted, others wait."""
+    alerts = page.take_alerts()
+    told = [f" The page showed the alert {_quote(alert)}, which was accepted." for alert in alerts[:MAX_ALERTS_TOLD]]
+    if (more := len(alerts) - MAX_ALERTS_TOLD) > 0:
+        told.append(f" {more} more alerts were accepted.")
+    if (dialog := page.dialog) is not None:
+        told.append(f" The {dialog.kind} dialog that is open says {_quote(dialog)}.")
+    return "".join(told)
 
 
 def _quote(dialog: OpenDialog) -> str:
     return json_string(dialog.message[:MAX_DIALOG_CHARS])
-
-
-def _regular_file(given: str) -> Path:
-    path = Path(given)
-    try:
-        found = path.lstat()
-    except (OSError, ValueError) as error:
-        raise BadCall("the file to upload does not exist.") from error
-    if not stat.S_ISREG(found.st_mode):
-        raise BadCall("only regular files are uploaded.")
-    if found.st_size > MAX_UPLOAD_BYTES:
-        raise BadCall(f"the file has {found.st_size} bytes; at most {MAX_UPLOAD_BYTES} are uploaded.")
-    return path

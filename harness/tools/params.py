@@ -1,9 +1,9 @@
 """The parameters of a PersonaBot's tools: strict models, which are also the JSON schemas that a model is shown."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 MAX_TEXT_CHARS = 100_000
 """Code points of one typed text."""
@@ -13,7 +13,11 @@ MAX_WAIT_MS = 10_000
 MIN_SCROLL_PX = 100
 MAX_SCROLL_PX = 2_000
 
+MAX_TAKEOVER_MS = 600_000
+
 Ref = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+TabId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$", max_length=MAX_URL_CHARS)]
 
 
 class _Parameters(BaseModel):
@@ -23,7 +27,7 @@ class _Parameters(BaseModel):
 class Open(_Parameters):
     """Load an address in the tab."""
 
-    url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$", max_length=MAX_URL_CHARS)]
+    url: Url
 
 
 class Observe(_Parameters):
@@ -35,9 +39,18 @@ class Screenshot(_Parameters):
 
 
 class Click(_Parameters):
-    """Click the element of an action ref."""
+    """Click the element of an action ref, or a point of the window, in CSS px from its upper left corner."""
 
-    ref: Ref
+    ref: Ref | None = None
+    x: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    y: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        at = self.x is not None and self.y is not None
+        if (self.ref is None) != at or (self.x is None) != (self.y is None):
+            raise ValueError("give either ref, or x and y")
+        return self
 
 
 class Type(_Parameters):
@@ -74,6 +87,29 @@ class Upload(_Parameters):
     ref: Ref | None = None
 
 
+class Tabs(_Parameters):
+    """List your tabs, open a new one, or select or close one by its id."""
+
+    action: Literal["list", "open", "select", "close"]
+    url: Url | None = None
+    target_id: TabId | None = None
+
+    @model_validator(mode="after")
+    def _fits_action(self) -> Self:
+        if (self.target_id is not None) != (self.action in ("select", "close")):
+            raise ValueError("select and close take target_id, and no other action does")
+        if self.url is not None and self.action != "open":
+            raise ValueError("only open takes url")
+        return self
+
+
+class Takeover(_Parameters):
+    """Ask a person to take the browser over, wait until that is over, or look how it stands."""
+
+    action: Literal["request", "await", "status"]
+    timeout_ms: Annotated[int, Field(ge=0, le=MAX_TAKEOVER_MS)] = MAX_TAKEOVER_MS
+
+
 class Wait(_Parameters):
     """Wait for late content."""
 
@@ -97,14 +133,21 @@ TOOLS: Mapping[str, type[_Parameters]] = {
     "press_key": PressKey,
     "scroll": Scroll,
     "upload": Upload,
+    "tabs": Tabs,
     "wait": Wait,
+    "takeover": Takeover,
     "dialog": Dialog,
 }
 
 
-def schemas() -> tuple[Mapping[str, JsonValue], ...]:
-    """One entry a tool: name, description, and the JSON schema of its parameters."""
+NEEDS_PERSON = frozenset({"takeover"})
+"""Tools that do nothing where nobody watches."""
+
+
+def schemas(*, person: bool) -> tuple[Mapping[str, JsonValue], ...]:
+    """One entry a tool: name, description, and the JSON schema of its parameters. `person`: somebody can take over."""
     return tuple(
         {"name": name, "description": " ".join((model.__doc__ or "").split()), "parameters": model.model_json_schema()}
         for name, model in TOOLS.items()
+        if person or name not in NEEDS_PERSON
     )

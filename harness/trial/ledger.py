@@ -1,11 +1,13 @@
 """A run's folder on disk: manifest, rows, and a folder for each trial. What is in it survives a kill at any moment.
 
-A row is one line, appended and fsynced when its trial ends. Resuming keeps every whole row, cuts a torn last line off,
-and moves rows of interrupted trials into the manifest's deviations, since those trials run again.
+A row is one line, appended and fsynced when its trial ends. Resuming keeps the whole row of every trial that ended,
+cuts a torn last line off, and moves rows of trials that were interrupted, or never began as their driver could not
+start, into the manifest's deviations, since those trials run again.
 """
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -160,12 +162,19 @@ def resume_ledger(folder: Path, spec_digest: str) -> Ledger:
             f"the run in {quoted(str(folder))} has another spec (arms, tasks, model, repeats, seed or fixtures); "
             "resume it with the same, or name another folder with --out"
         )
-    kept, interrupted = _whole_rows(folder / ROWS)
+    rows = _whole_rows(folder / ROWS)
+    interrupted = [row for row in rows if row.outcome == "interrupted"]
+    not_run = [row for row in rows if _never_began(row)]
+    kept = [row for row in rows if row not in interrupted and row not in not_run]
     ledger = Ledger(folder=folder, manifest=manifest, done={row.trial_id for row in kept})
     # The manifest first: a kill between the two writes may repeat a deviation, which is refused, but loses none.
     for row in interrupted:
         ledger.deviate(f"trial {row.trial_id}, begun {row.started_at}, was interrupted and ran again")
-    for trial_id in _without_row(folder / TRIALS, {row.trial_id for row in (*kept, *interrupted)}):
+    for row in not_run:
+        _drop_empty(folder / TRIALS / row.trial_id)
+    for driver, trials in Counter(row.driver for row in not_run).items():
+        ledger.deviate(f"the driver {driver} had not started, so {trials} of its trials began when the run was resumed")
+    for trial_id in _without_row(folder / TRIALS, {row.trial_id for row in rows}):
         ledger.deviate(f"trial {trial_id} was begun, left no row and ran again")
     write_whole(folder / ROWS, b"".join(row.model_dump_json().encode() + b"\n" for row in kept))
     return ledger
@@ -177,14 +186,29 @@ def _without_row(trials: Path, known: set[str]) -> list[str]:
     return [name for name in begun if name not in known and _EARLIER_TRY.search(name) is None]
 
 
-def _whole_rows(path: Path) -> tuple[list[Row], list[Row]]:
-    """Rows to keep, and rows of interrupted trials. A torn last line is left out: its trial runs again.
+def _never_began(row: Row) -> bool:
+    """Whether the trial's driver could not be started at all: only then is its version not known, and nothing was done.
+
+    A trial that began is never run again, however it ended.
+    """
+    return row.outcome == "driver_failed" and row.driver_version is None and not row.calls and not row.observations
+
+
+def _drop_empty(folder: Path) -> None:
+    """Remove the folder of a trial that never began; one that holds more than an empty steps.jsonl stays."""
+    steps = folder / "steps.jsonl"
+    if steps.is_file() and steps.stat().st_size == 0 and list(folder.iterdir()) == [steps]:
+        steps.unlink()
+        folder.rmdir()
+
+
+def _whole_rows(path: Path) -> list[Row]:
+    """The rows that were written whole. A torn last line is left out: its trial runs again.
 
     Raises:
         UsageError: it is a device or a folder, or a line before the last is not a row.
     """
-    kept: list[Row] = []
-    interrupted: list[Row] = []
+    rows: list[Row] = []
     if path.exists() and not path.is_file():
         raise UsageError(f"{quoted(str(path))} is not a file; the run cannot be resumed until it is gone")
     lines = path.read_bytes().split(b"\n") if path.exists() else []
@@ -193,8 +217,7 @@ def _whole_rows(path: Path) -> tuple[list[Row], list[Row]]:
         if not line or is_torn:
             continue
         try:
-            row = parse_row(line.decode())
+            rows.append(parse_row(line.decode()))
         except (RowError, UnicodeDecodeError) as error:
             raise UsageError(f"{quoted(str(path))}, line {number}: {error}") from error
-        (interrupted if row.outcome == "interrupted" else kept).append(row)
-    return kept, interrupted
+    return rows

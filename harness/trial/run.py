@@ -4,37 +4,43 @@ import asyncio
 import datetime
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from pydantic import JsonValue
-
 from harness.config import Settings
-from harness.drivers.base import DriverHost, DriverPage
-from harness.drivers.catalog import start_driver
-from harness.errors import DriverError, RunStopped, SetupError, TargetError, quoted
-from harness.host.tab import Tab
+from harness.errors import AxtrialError, DriverError, RunStopped, SetupError, TargetError, quoted
+from harness.host.approvals import AllowEverySession
+from harness.host.audit import AuditLog
+from harness.host.authority import Surroundings
+from harness.host.browsers import BrowserRuntime, Browsers, opened_browsers
+from harness.host.calls import CallTimes
+from harness.host.provider import Policy, Provider, opened
+from harness.host.scope import Bot, Choice, RuntimeKey
 from harness.models.catalog import ROUTES
-from harness.targets.base import Endpoint, Target
-from harness.targets.catalog import find_target
+from harness.tools.answer import Answer
 from harness.tools.bot import BotTools
-from harness.trial.bot import PROMPT_DIGEST, PersonaBot
+from harness.tools.session import BotSession
+from harness.trial.bot import CALL_NOT_RECORDED, PROMPT_DIGEST, PersonaBot
 from harness.trial.ledger import Ledger
+from harness.trial.manifest import record_versions
 from harness.trial.outcome import Verdict, judge
 from harness.trial.schedule import Planned
 from harness.trial.site import FixtureRun, FixtureServer, serve
 from harness.trial.spec import PROTOCOL, RunSpec
 from harness.trial.steps import StepLog
-from observe.errors import Refusal
+from harness.trial.tasks import UPLOADS_FOLDER
+from observe.errors import NotRecorded, Refusal
 from reports.row import Platform, Row
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
 MAX_ERROR_CHARS = 400
+
+PROFILE = "trial"
+"""The profile of a trial's one browser; the target makes a new, empty one for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,23 +65,25 @@ class _Trial:
     start: float = field(default_factory=time.perf_counter)
     verdict: Verdict | None = None
     error: str | None = None
-    endpoint: Endpoint | None = None
+    browser: BrowserRuntime | None = None
     deviations: list[str] = field(default_factory=list)
 
 
 class Runner:
-    """Runs trials one after another, with the drivers, targets and fixture server of one run."""
+    """Runs trials one after another, with the driver programs, the audit record and the fixture server of one run."""
 
-    def __init__(self, plan: RunPlan, ledger: Ledger, server: FixtureServer) -> None:
+    def __init__(
+        self, plan: RunPlan, ledger: Ledger, server: FixtureServer, browsers: Browsers, audit: AuditLog
+    ) -> None:
         self._plan = plan
         self._ledger = ledger
         self._server = server
-        self.hosts: dict[str, DriverHost] = {}
+        self._browsers = browsers
+        self._audit = audit
         self.not_started: dict[str, str] = {}
-        self.targets: dict[str, Target] = {}
         self._digest = plan.spec.digest(PROMPT_DIGEST)
 
-    async def start(self, name: str, stack: AsyncExitStack) -> None:
+    async def start(self, name: str) -> None:
         """Start a driver program. One that does not start costs its own trials only: each gets its row with the reason.
 
         Raises:
@@ -83,7 +91,7 @@ class Runner:
             RunStopped: the manifest cannot be written.
         """
         try:
-            self.hosts[name] = await stack.enter_async_context(start_driver(name, self._plan.settings))
+            await self._browsers.program(name)
         except DriverError as error:
             self.not_started[name] = error.message
             self._ledger.deviate(f"the driver {name} did not start, so its trials are not run: {error.message}")
@@ -110,7 +118,9 @@ class Runner:
                 raise
             except (TargetError, SetupError) as error:
                 trial.verdict, trial.error = Verdict(outcome="target_failed", success=None), error.message
-            except (DriverError, Refusal) as error:
+            except NotRecorded as error:
+                raise RunStopped(CALL_NOT_RECORDED) from error
+            except (AxtrialError, Refusal) as error:
                 trial.verdict, trial.error = Verdict(outcome="driver_failed", success=None), error.message
             except Exception as error:  # noqa: BLE001 - the trial's border: every started trial gets its row
                 trial.verdict = Verdict(outcome="driver_failed", success=None)
@@ -126,31 +136,52 @@ class Runner:
         if (why := self.not_started.get(arm.driver)) is not None:
             raise DriverError(why)
         fixture = self._server.begin(task)
-        start = time.perf_counter()
         try:
-            async with (
-                self.targets[arm.target](self._plan.settings) as endpoint,
-                self.hosts[arm.driver].attach(endpoint) as driver,
-            ):
-                trial.endpoint = endpoint
+            async with opened(self._provider(trial)) as provider:
+                provider.register(Bot(name=str(arm), profile=PROFILE), planned.trial_id)
                 try:
-                    page = await driver.first_page()
-                    log.sample("attach", (time.perf_counter() - start) * 1000)
-                    ended = await self._bot(trial, fixture, page).play()
+                    await self._attach(trial, provider)
+                    ended = await self._bot(trial, fixture, provider).play()
                 finally:
-                    log.save_driver_log(driver.diagnostics())
+                    if trial.browser is not None:
+                        log.save_driver_log(trial.browser.diagnostics())
                 trial.verdict = judge(ended, await fixture.read_back(), task)
                 trial.error = ended.detail
+            if provider.cleanup_required(PROFILE):
+                trial.deviations.append("the trial's browser could not be ended")
         finally:
             fixture.close()
 
-    def _bot(self, trial: _Trial, fixture: FixtureRun, page: DriverPage) -> PersonaBot:
+    def _provider(self, trial: _Trial) -> Provider[Answer]:
+        """A provider of the trial's own: its bot may use one browser, which nobody had before and nobody has after."""
+        arm = trial.planned.arm
+
+        def make(key: RuntimeKey) -> BrowserRuntime:
+            trial.browser = self._browsers.make(key)
+            return trial.browser
+
+        policy = Policy(
+            approver=AllowEverySession(),
+            choice=Choice(target=arm.target, drivers={arm.target: arm.driver}),
+            around=Surroundings(access={str(arm): True}),
+        )
+        tools = BotTools(formatter=arm.formatter, uploads=trial.planned.task.folder / UPLOADS_FOLDER)
+        return Provider(make, tools, self._audit, policy)
+
+    async def _attach(self, trial: _Trial, provider: Provider[Answer]) -> None:
+        """Bring the browser up and give the bot its tab, so that no call of the bot's own contains that."""
+        times = CallTimes()
+        await provider.call(trial.planned.trial_id, "tabs", {"action": "open"}, times)
+        trial.log.sample("attach", times.stages.ms["attach"])
+        trial.log.approval_s += (times.approval_ms or 0.0) / 1000
+
+    def _bot(self, trial: _Trial, fixture: FixtureRun, provider: Provider[Answer]) -> PersonaBot:
         task = trial.planned.task
         return PersonaBot(
             goal=fixture.goal,
             limits=task.limits,
             route=ROUTES[self._plan.spec.model](task.script, fixture.base_url),
-            tools=BotTools(tab=Tab(page), formatter=trial.planned.arm.formatter),
+            tools=BotSession(provider, trial.planned.trial_id),
             log=trial.log,
         )
 
@@ -161,8 +192,8 @@ class Runner:
         stages = log.stages()
         observed = log.observations > 0
         known = self._plan.encoding is not None
-        endpoint = trial.endpoint
-        host = self.hosts.get(planned.arm.driver)
+        endpoint = None if trial.browser is None else trial.browser.endpoint
+        program = self._browsers.programs.get(planned.arm.driver)
         return Row(
             trial_id=planned.trial_id,
             block_id=planned.block_id,
@@ -186,8 +217,8 @@ class Runner:
             errors=log.errors,
             retries=0,
             wall_s=wall,
-            approval_s=0.0,
-            wall_excl_approval_s=wall,
+            approval_s=log.approval_s,
+            wall_excl_approval_s=wall - log.approval_s,
             call_s=log.call_s,
             model_s=stages["model"].sum / 1000 if "model" in stages else None,
             stages=stages,
@@ -199,7 +230,7 @@ class Runner:
             usage=log.usage(),
             facts_kept=log.facts_kept() if planned.task.facts else None,
             facts_total=len(planned.task.facts) or None,
-            driver_version=host.version if host is not None else None,
+            driver_version=program.version if program is not None else None,
             browser_version=endpoint.browser_version if endpoint is not None else None,
             platform=Platform(os=platform.system(), architecture=platform.machine()),
             image=endpoint.image if endpoint is not None else None,
@@ -213,75 +244,20 @@ async def run(plan: RunPlan, ledger: Ledger, ended: Callable[[Row], None]) -> tu
     Raises:
         RunStopped: rows cannot be written any more; those that are there can be resumed.
         AxtrialError: the fixture server did not start.
+        AuditError: calls cannot be recorded.
     """
     rows: list[Row] = []
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(serve({task.key: task for task in plan.spec.tasks}))
-        runner = Runner(plan, ledger, server)
+        browsers = await stack.enter_async_context(opened_browsers(plan.settings))
+        audit = stack.enter_context(AuditLog(plan.settings.state_dir))
+        runner = Runner(plan, ledger, server, browsers, audit)
         waiting = [planned for planned in plan.trials if planned.trial_id not in ledger.done]
         for name in dict.fromkeys(planned.arm.driver for planned in waiting):
-            await runner.start(name, stack)
-        for name in dict.fromkeys(planned.arm.target for planned in waiting):
-            runner.targets[name] = find_target(name)
-        _record_versions(ledger, runner.hosts, plan.chrome_version)
+            await runner.start(name)
+        record_versions(ledger, {n: one.version for n, one in browsers.programs.items()}, plan.chrome_version)
         for planned in waiting:
             row = await runner.trial(planned)
             rows.append(row)
             ended(row)
     return tuple(rows)
-
-
-def _record_versions(ledger: Ledger, hosts: Mapping[str, DriverHost], chrome: str | None) -> None:
-    """Put the versions of what runs now into the manifest; a run that goes on with others has a deviation."""
-    found = ledger.manifest.get("versions")
-    versions = dict(found) if isinstance(found, dict) else {}
-    drivers = versions.get("drivers")
-    drivers = dict(drivers) if isinstance(drivers, dict) else {}
-    now = {"chrome": chrome, "python": platform.python_version(), "axtrial": version("axtrial")}
-    pairs = [(name, versions.get(name), value) for name, value in now.items()]
-    pairs += [(f"driver {name}", drivers.get(name), host.version) for name, host in hosts.items()]
-    for name, before, value in pairs:
-        if before is not None and before != value:
-            ledger.deviate(f"the run was resumed with {name} {value}, and was begun with {before}")
-    merged: dict[str, JsonValue] = {**versions, "drivers": {**drivers, **{n: h.version for n, h in hosts.items()}}}
-    if merged != found:
-        ledger.manifest["versions"] = merged
-        ledger.save_manifest()
-
-
-def new_manifest(spec: RunSpec, trials: tuple[Planned, ...], chrome: str | None) -> dict[str, JsonValue]:
-    """What a run is, before its first trial (docs/cli.md, "A run's folder")."""
-    return {
-        "protocol": PROTOCOL,
-        "created_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "seed": spec.seed,
-        "repeats": spec.repeats,
-        "spec_digest": spec.digest(PROMPT_DIGEST),
-        "prompt_digest": PROMPT_DIGEST,
-        "model": spec.model,
-        "arms": [str(arm) for arm in spec.arms],
-        "tasks": [
-            {"suite": task.suite, "name": task.name, "goal": task.goal, "digest": task.digest} for task in spec.tasks
-        ],
-        "schedule": [
-            {
-                "trial_id": planned.trial_id,
-                "block_id": planned.block_id,
-                "arm": str(planned.arm),
-                "suite": planned.task.suite,
-                "task": planned.task.name,
-                "repeat": planned.repeat,
-                "position": planned.position,
-            }
-            for planned in trials
-        ],
-        "versions": {
-            "chrome": chrome,
-            "python": platform.python_version(),
-            "axtrial": version("axtrial"),
-            "drivers": {},
-        },
-        "platform": {"os": platform.system(), "architecture": platform.machine()},
-        "image": None,
-        "deviations": [],
-    }

@@ -10,10 +10,9 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from formatters.catalog import FORMATTERS
-from harness.drivers.catalog import DRIVERS, WITHOUT_TREE
 from harness.errors import SpecError, quoted
+from harness.host.browsers import DRIVERS, TARGETS, WITHOUT_TREE
 from harness.models.catalog import ROUTES
-from harness.targets.catalog import TARGETS
 from harness.trial.tasks import Task
 
 PROTOCOL = "1"

@@ -11,17 +11,33 @@ import orjson
 from formatters.escape import encodable
 from formatters.tokens import estimate
 from harness.errors import RunStopped
+from harness.host.calls import CallTimes
+from harness.host.stages import Stages
 from harness.models.base import ToolCall
-from harness.tools.bot import Answer
-from harness.tools.stages import Stages
+from harness.tools.answer import Answer
 from harness.trial.ledger import write_all
 from reports.row import StageTime, Usage
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-NOT_HARNESS = ("attach", "navigate", "ax", "text", "dom", "model", "act", "settle", "wait")
-"""Stages that are driver, page, model or a prescribed wait; all else of a call is the harness, formatting included."""
+ELSEWHERE = (
+    "attach",
+    "navigate",
+    "ax",
+    "text",
+    "dom",
+    "model",
+    "act",
+    "settle",
+    "wait",
+    "approval",
+    "queue",
+    "authority",
+)
+"""Stages that are driver, page, model, a person, a prescribed wait or the provider; all else of a call is the harness,
+formatting included.
+"""
 
 MAX_NAME_CHARS = 64
 """Characters of a tool's name as the model gave it; ours have at most 13."""
@@ -44,6 +60,7 @@ class StepLog:
     refusals: int = 0
     errors: int = 0
     call_s: float = 0.0
+    approval_s: float = 0.0
     obs_chars: int = 0
     obs_utf8_bytes: int = 0
     est_tokens: int = 0
@@ -149,17 +166,18 @@ class Turn:
         """The model ended the trial instead of calling a tool: only its own time counts."""
         self.log.sample("model", self.stages.ms["model"])
 
-    def finish(self, call: ToolCall, answer: Answer, stages: Stages) -> None:
+    def finish(self, call: ToolCall, answer: Answer, times: CallTimes) -> None:
         """Record the call. What of the turn's time no stage accounts for is the harness's own."""
         log = self.log
         log.calls += 1
-        for name, ms in stages.ms.items():
+        log.approval_s += (times.approval_ms or 0.0) / 1000
+        for name, ms in _stages_of(times).items():
             self.stages.add(name, ms)
         tokens = log.count(answer)
         if answer.screenshot is not None:
             log.save_screenshot(answer.screenshot, log.calls)
         log.write(_encoded(self._line(call, answer, tokens)))
-        elsewhere = sum(ms for name, ms in self.stages.ms.items() if name in NOT_HARNESS)
+        elsewhere = sum(ms for name, ms in self.stages.ms.items() if name in ELSEWHERE)
         self.stages.add("harness", (time.perf_counter() - self._start) * 1000 - elsewhere)
         for name, ms in self.stages.ms.items():
             log.sample(name, ms)
@@ -186,6 +204,12 @@ class Turn:
 
 
 _SHOWN = "the rendering"
+
+
+def _stages_of(times: CallTimes) -> dict[str, float]:
+    """The stages of one call: the tool's own, and what the provider took around it."""
+    asked = {} if times.approval_ms is None else {"approval": times.approval_ms}
+    return {**times.stages.ms, **asked, "queue": times.wait_ms, "authority": times.authority_ms}
 
 
 def _encoded(line: dict[str, object]) -> bytes:

@@ -15,6 +15,8 @@ from harness.models.script import Step, check_captures
 
 TASK_FILE = "task.toml"
 PAGES_FOLDER = "pages"
+UPLOADS_FOLDER = "uploads"
+"""Below the task's folder: the files that its bot may upload."""
 
 _PART = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 """What suites and tasks may be called: both stand in file names, addresses and rows."""

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from harness.drivers.native_pin import NativeBinary
 from reports.row import Row
 
 if TYPE_CHECKING:
@@ -152,6 +154,48 @@ def test_a_chrome_that_dies_is_a_row_for_each_trial(cli: "Cli", read_rows: ReadR
     said = 'Chrome ended at its start with exit code 5; its last line was "no display"'
     assert [(row.outcome, row.success, row.calls, row.error) for row in rows] == [("target_failed", None, 0, said)] * 2
     assert said.replace('"', "&#34;") in (cli.folder / "run" / "report.html").read_text()
+
+
+@pytest.mark.browser
+def test_an_arm_whose_driver_was_missing_runs_when_it_is_there(
+    cli: "Cli", gate: "Gate", gated: Path, native_binary: NativeBinary, read_rows: ReadRows
+) -> None:
+    folder = cli.folder / "run"
+    arms = ("--arm", "current/local/page-text", "--arm", "agent-browser/local/verbatim", "--repeats", "1")
+    gate.open()
+    cli.settings["AXTRIAL_CACHE_DIR"] = str(cli.folder / "empty")
+    ended = cli.run("run", "--fixtures", gated, "--out", folder, *arms)
+    before = {row.driver: row for row in read_rows(folder)}
+    again = cli.run("run", "--resume", "--out", folder)
+    still = {row.driver: row for row in read_rows(folder)}
+
+    assert {name: row.outcome for name, row in before.items()} == {
+        "current": "completed",
+        "agent-browser": "driver_failed",
+    }
+    assert (ended.code, again.code, still["agent-browser"].error) == (1, 1, before["agent-browser"].error)
+    cli.settings.clear()
+    assert cli.run("run", "--resume", "--out", folder).code == 0
+    after, said = read_rows(folder), deviations(folder)
+    assert sorted(row.trial_id for row in after) == sorted(scheduled(folder))
+    assert {(row.outcome, row.success) for row in after} == {("completed", True)}
+    assert said[1:] == ["the driver agent-browser had not started, so 1 of its trials began when the run was resumed"]
+    assert said[0].startswith("the driver agent-browser did not start, so its trials are not run: agent-browser ")
+    assert {row.driver: row for row in after}["current"] == before["current"] == still["current"]
+    assert sorted(path.name for path in (folder / "trials").iterdir()) == sorted(scheduled(folder))
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="no variables name the screen here")
+def test_no_display_is_said_before_anything_is_written(cli: "Cli") -> None:
+    cli.settings.update(AXTRIAL_HEADED="1", DISPLAY="", WAYLAND_DISPLAY="")
+    ended = cli.run("run", "--out", "run", *TWO_ARMS)
+    said = (
+        "axtrial: a window (--headed, AXTRIAL_HEADED) needs a display, and neither DISPLAY nor WAYLAND_DISPLAY is set; "
+        "start this in a desktop session, or under xvfb-run (on Debian in the package xvfb), or leave the window out\n"
+    )
+    assert (ended.code, ended.out, ended.err) == (1, "", said)
+    assert list(cli.folder.iterdir()) == []
 
 
 def test_no_chrome_is_said_before_anything_is_written(cli: "Cli") -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -107,6 +108,30 @@ async def test_missing_program() -> None:
                 pass
 
     assert caught.value.message == '"/none" could not be started: No such file or directory'
+
+
+async def test_program_that_is_not_executable(tmp_path: Path) -> None:
+    program = tmp_path / "text"
+    program.touch(mode=0o644)
+    async with private_folder() as folder:
+        with pytest.raises(ProcessNotStarted) as caught:
+            async with owned_process(Command(argv=(str(program),), environment={}), folder):
+                pass
+
+    assert caught.value.message == f'"{program}" could not be started: Permission denied'
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows gives no open files on by number")
+@pytest.mark.parametrize("tied", [True, False])
+async def test_kept_files_stay_open_under_their_numbers(tied: bool) -> None:
+    reading, writing = os.pipe()
+    async with private_folder() as folder:
+        command = shell(f"echo through >/dev/fd/{writing}", folder, tied=tied)
+        async with owned_process(replace(command, kept=(writing,)), folder) as process:
+            os.close(writing)
+            await asyncio.wait_for(process.wait(), BOUND_S)
+    with os.fdopen(reading, "rb") as file:
+        assert file.read() == b"through\n"
 
 
 async def test_unwritable_temp_folder(monkeypatch: pytest.MonkeyPatch, own_temp: Path) -> None:

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from harness.drivers.fake import DEMO_URL
 from harness.host.approvals import ApprovalRequest
+from harness.host.authority import Surroundings
 from harness.host.fake import FakeAudit, FakeBrowsers, FakeTools
 from harness.host.grants import Decision
 from harness.host.provider import Policy, Provider
@@ -63,7 +64,10 @@ class Desk:
         self.approver = HandApprover()
         self.now = 0.0
         policy = Policy(
-            approver=self.approver, choice=Choice(target="fake"), clock=lambda: self.now, idle_limit_s=IDLE_S
+            approver=self.approver,
+            choice=Choice(target="fake"),
+            around=Surroundings(clock=lambda: self.now),
+            idle_limit_s=IDLE_S,
         )
         self.provider: Provider[object] = Provider(self.browsers.make, FakeTools(), self.audit, policy)
 

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from harness.errors import DriverError
 from harness.host.approvals import ApprovalRequest
+from harness.host.authority import Surroundings
 from harness.host.calls import CURRENT, BadCall
 from harness.host.fake import FakeAudit, FakeBrowsers, FakeRuntime, FakeTools
 from harness.host.grants import Decision, Registration
@@ -184,7 +185,8 @@ class World:
         self.calls: list[asyncio.Task[None]] = []
         self.changes: list[asyncio.Task[None]] = []
         self.ends: dict[int, str] = {}
-        policy = Policy(approver=self.approver, choice=CHOICES[0], clock=lambda: self.now, idle_limit_s=IDLE_S)
+        around = Surroundings(clock=lambda: self.now)
+        policy = Policy(approver=self.approver, choice=CHOICES[0], around=around, idle_limit_s=IDLE_S)
         tools = WatchedTools(self.model)
         self.provider: Provider[object] = Provider(self.browsers.make, tools, self.audit, policy)
 

@@ -1,6 +1,6 @@
 """What a bot is told: our own sentences, page text in them quoted and bounded, whatever the call or the page does."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,9 @@ import pytest
 from harness.drivers.fake import FakeHost
 from harness.drivers.fake_document import FakeDocument, FakeElement
 from harness.drivers.fake_page import FakePage
-from harness.host.tab import Tab
 from harness.targets.base import Endpoint
-from harness.tools.bot import Answer, BotTools
+from harness.tools.answer import Answer
+from harness.tools.session import BotSession
 from observe.errors import MalformedRead
 
 URL = "http://fake.test/"
@@ -56,30 +56,33 @@ async def page() -> AsyncIterator[FakePage]:
         yield opened
 
 
+BotOn = Callable[..., Awaitable[BotSession]]
+
+
 @pytest.fixture
-def tools(page: FakePage) -> BotTools:
-    return BotTools(tab=Tab(page), formatter="structured")
+async def tools(page: FakePage, bot_on: BotOn, tmp_path: Path) -> BotSession:
+    return await bot_on(page, uploads=tmp_path)
 
 
-async def refs(tools: BotTools) -> dict[str, str]:
+async def refs(tools: BotSession) -> dict[str, str]:
     """The refs of a new observation by their names."""
     answer = await tools.call("observe", {})
     assert answer.observation is not None
     return {shown.name: shown.ref for shown in answer.observation.refs}
 
 
-async def ref(tools: BotTools, name: str) -> str:
+async def ref(tools: BotSession, name: str) -> str:
     """The ref of that name in a new observation."""
     return (await refs(tools))[name]
 
 
-async def test_an_alert_is_told_quoted_and_bounded(tools: BotTools) -> None:
+async def test_an_alert_is_told_quoted_and_bounded(tools: BotSession) -> None:
     answer = await tools.call("click", {"ref": await ref(tools, "Alert")})
     assert answer == Answer(text=f"Clicked. The page showed the alert {QUOTED}, which was accepted.")
     assert await tools.call("wait", {"ms": 0}) == Answer(text="Waited 0 ms.")
 
 
-async def test_a_dialog_is_told_refuses_and_is_answered(tools: BotTools, page: FakePage) -> None:
+async def test_a_dialog_is_told_refuses_and_is_answered(tools: BotSession, page: FakePage) -> None:
     told = f" The prompt dialog that is open says {QUOTED}."
     answer = await tools.call("click", {"ref": await ref(tools, "Ask")})
     assert answer == Answer(text=f"Clicked.{told} Answer it with the tool dialog.")
@@ -96,13 +99,13 @@ async def test_a_dialog_is_told_refuses_and_is_answered(tools: BotTools, page: F
     )
 
 
-async def test_a_dialog_can_be_dismissed(tools: BotTools, page: FakePage) -> None:
+async def test_a_dialog_can_be_dismissed(tools: BotSession, page: FakePage) -> None:
     await tools.call("click", {"ref": await ref(tools, "Ask")})
     assert await tools.call("dialog", {"accept": False}) == Answer(text="Dismissed the dialog.")
     assert page.document.facts == {"answer": "False "}
 
 
-async def test_every_action_says_what_it_did(tools: BotTools, page: FakePage, tmp_path: Path) -> None:
+async def test_every_action_says_what_it_did(tools: BotSession, page: FakePage, tmp_path: Path) -> None:
     (tmp_path / "a\nb.txt").write_text("paid")
     named = await refs(tools)
     calls: list[tuple[str, dict[str, Any], str]] = [
@@ -118,7 +121,7 @@ async def test_every_action_says_what_it_did(tools: BotTools, page: FakePage, tm
     assert [(await tools.call(name, arguments)).text for name, arguments, _ in calls] == [said for *_, said in calls]
 
 
-async def test_a_screenshot_is_handed_over_and_only_its_size_told(tools: BotTools) -> None:
+async def test_a_screenshot_is_handed_over_and_only_its_size_told(tools: BotSession) -> None:
     answer = await tools.call("screenshot", {})
     assert answer.screenshot is not None
     assert (answer.text, answer.outcome) == (f"Took a screenshot ({len(answer.screenshot)} bytes).", "ok")
@@ -133,35 +136,62 @@ async def test_a_screenshot_is_handed_over_and_only_its_size_told(tools: BotTool
             'there is no tool "'
             + "\\u001b" * 40
             + '"; there are open, observe, screenshot, click, type, select_option, '
-            "press_key, scroll, upload, wait, dialog.",
+            "press_key, scroll, upload, tabs, wait, takeover, dialog.",
         ),
-        ("click", {}, 'click: "ref": Field required.'),
+        ("type", {"text": "a"}, 'type: "ref": Field required.'),
         ("click", {"ref": "e", "\n" * 99: 1}, 'click: "' + "\\n" * 80 + '": Extra inputs are not permitted.'),
         ("wait", {"ms": "x" * 9_000}, 'wait: "ms": Input should be a valid integer.'),
         ("press_key", {"key": "Ctrl+\u202e"}, 'there is no key "Ctrl+\\u202e".'),
-        ("upload", {"path": "/none"}, "the file to upload does not exist."),
-        ("upload", {"path": "a\0b"}, "the file to upload does not exist."),
-        ("upload", {"path": "/"}, "only regular files are uploaded."),
+        ("click", {"x": 1, "y": 2, "ref": "e"}, "click: give either ref, or x and y."),
+        ("click", {"x": 1}, "click: give either ref, or x and y."),
+        ("click", {}, "click: give either ref, or x and y."),
+        (
+            "tabs",
+            {"action": "list", "target_id": "A"},
+            "tabs: select and close take target_id, and no other action does.",
+        ),
+        ("tabs", {"action": "close"}, "tabs: select and close take target_id, and no other action does."),
+        ("takeover", {"action": "request"}, "there is no person who could take over."),
     ],
 )
-async def test_a_bad_call_is_answered(tools: BotTools, name: str, arguments: dict[str, Any], said: str) -> None:
+async def test_a_bad_call_is_answered(tools: BotSession, name: str, arguments: dict[str, Any], said: str) -> None:
     assert await tools.call(name, arguments) == Answer(text=f"Failed: {said}", outcome="bad_call")
 
 
-async def test_links_and_large_files_are_not_uploaded(
-    tools: BotTools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_only_bounded_regular_files_of_one_folder_are_uploaded(
+    page: FakePage, bot_on: BotOn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.tools.bot.MAX_UPLOAD_BYTES", 3)
-    (tmp_path / "file").write_text("paid")
-    (tmp_path / "link").symlink_to("file")
-    answers = [await tools.call("upload", {"path": str(tmp_path / name)}) for name in ("link", "file")]
-    assert [answer.text for answer in answers] == [
-        "Failed: only regular files are uploaded.",
-        "Failed: the file has 4 bytes; at most 3 are uploaded.",
-    ]
+    monkeypatch.setattr("harness.tools.files.MAX_UPLOAD_BYTES", 3)
+    folder = tmp_path / "uploads"
+    (folder / "deep").mkdir(parents=True)
+    for name, text in (("deep/small", "abc"), ("large", "paid"), ("../outside", "a")):
+        (folder / name).write_text(text)
+    for name, to in (("inner", "deep/small"), ("out", "../outside"), ("around", "deep/.."), ("loop", "loop")):
+        (folder / name).symlink_to(to)
+    tools = await bot_on(page, uploads=folder)
+    absent, outside = "the file to upload does not exist.", "only files in the folder for uploads are uploaded."
+    said = {
+        "deep/small": 'Uploaded "small".',
+        "inner": 'Uploaded "small".',
+        str(folder / "deep" / "small"): 'Uploaded "small".',
+        "large": "Failed: the file has 4 bytes; at most 3 are uploaded.",
+        "out": f"Failed: {outside}",
+        "../outside": f"Failed: {outside}",
+        str(tmp_path / "outside"): f"Failed: {outside}",
+        "around/../outside": f"Failed: {outside}",
+        "deep": "Failed: only regular files are uploaded.",
+        "loop": f"Failed: {absent}",
+        "none": f"Failed: {absent}",
+        "a\0b": f"Failed: {absent}",
+    }
+    assert {path: (await tools.call("upload", {"path": path})).text for path in said} == said
+
+    nowhere = await bot_on(page)
+    answer = await nowhere.call("upload", {"path": "deep/small"})
+    assert answer.text == "Failed: there is no folder from which files may be uploaded."
 
 
-async def test_refusals_are_outcomes_of_their_own(tools: BotTools, page: FakePage) -> None:
+async def test_refusals_are_outcomes_of_their_own(tools: BotSession, page: FakePage) -> None:
     first = await ref(tools, "Alert")
     second = await ref(tools, "Alert")
     stale = await tools.call("click", {"ref": first})
@@ -178,20 +208,20 @@ async def test_refusals_are_outcomes_of_their_own(tools: BotTools, page: FakePag
     assert [answer.text.startswith("Refused: ") and "\n" not in answer.text for answer in answers] == [True] * 4
 
 
-async def test_a_tab_that_is_gone_is_a_refusal_and_no_fault_of_the_driver(tools: BotTools, page: FakePage) -> None:
+async def test_a_tab_that_is_gone_is_a_refusal_and_no_fault_of_the_driver(tools: BotSession, page: FakePage) -> None:
     page.closed = True
     answer = await tools.call("observe", {})
     assert (answer.outcome, answer.refused, answer.fault, answer.rendering) == ("page_gone", True, False, None)
 
 
-async def test_a_browser_that_is_gone_is_a_fault(tools: BotTools, page: FakePage) -> None:
+async def test_a_browser_that_is_gone_is_a_fault(tools: BotSession, page: FakePage) -> None:
     page.end()
     answer = await tools.call("observe", {})
     assert (answer.outcome, answer.refused, answer.fault, answer.rendering) == ("driver_gone", True, True, None)
 
 
 async def test_an_answer_of_an_unknown_form_is_the_drivers_fault(
-    tools: BotTools, page: FakePage, monkeypatch: pytest.MonkeyPatch
+    tools: BotSession, page: FakePage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def malformed(_stamp: object) -> None:
         raise MalformedRead(HOSTILE)
@@ -203,8 +233,10 @@ async def test_an_answer_of_an_unknown_form_is_the_drivers_fault(
 
 
 @pytest.mark.parametrize(("formatter", "read"), [("structured", "ax"), ("verbatim", "ax"), ("page-text", "text")])
-async def test_an_observation_counts_the_read_that_was_made(page: FakePage, formatter: str, read: str) -> None:
-    tools = BotTools(tab=Tab(page), formatter=formatter)
+async def test_an_observation_counts_the_read_that_was_made(
+    page: FakePage, bot_on: BotOn, formatter: str, read: str
+) -> None:
+    tools = await bot_on(page, formatter)
     answer = await tools.call("observe", {})
     assert answer.rendering is not None
-    assert (answer.text, set(tools.stages.ms)) == (answer.rendering.text, {"dom", read, "format"})
+    assert (answer.text, set(tools.times.stages.ms)) == (answer.rendering.text, {"dom", read, "format"})

@@ -14,6 +14,7 @@ GOOD: list[tuple[str, dict[str, Any]]] = [
     ("observe", {}),
     ("screenshot", {}),
     ("click", {"ref": "e" * 64}),
+    ("click", {"x": 0.0, "y": 719.5}),
     ("type", {"ref": "e", "text": ""}),
     ("type", {"ref": "e", "text": "a" * 100_000}),
     ("select_option", {"ref": "e", "option": "A"}),
@@ -24,6 +25,13 @@ GOOD: list[tuple[str, dict[str, Any]]] = [
     ("scroll", {"direction": "up", "amount": 2_000}),
     ("upload", {"path": "a"}),
     ("upload", {"path": "a" * 4_096, "ref": "e"}),
+    ("tabs", {"action": "list"}),
+    ("tabs", {"action": "open"}),
+    ("tabs", {"action": "open", "url": "http://a.test/"}),
+    ("tabs", {"action": "select", "target_id": "A" * 64}),
+    ("tabs", {"action": "close", "target_id": "A"}),
+    ("takeover", {"action": "request"}),
+    ("takeover", {"action": "await", "timeout_ms": 600_000}),
     ("wait", {}),
     ("wait", {"ms": 0}),
     ("wait", {"ms": 10_000}),
@@ -43,6 +51,13 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("click", {"ref": "e" * 65}),
     ("click", {"ref": 1}),
     ("click", {"ref": "e", "double": True}),
+    ("click", {}),
+    ("click", {"x": 1.0}),
+    ("click", {"x": 1.0, "y": -1.0}),
+    ("click", {"x": float("nan"), "y": 1.0}),
+    ("click", {"x": float("inf"), "y": 1.0}),
+    ("click", {"ref": "e", "x": 1.0, "y": 1.0}),
+    ("click", {"ref": "e", "x": 1.0}),
     ("type", {"ref": "e"}),
     ("type", {"ref": "e", "text": None}),
     ("type", {"ref": "e", "text": "a" * 100_001}),
@@ -55,6 +70,15 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("scroll", {"direction": "up", "amount": 2_001}),
     ("scroll", {"direction": "up", "amount": 500.0}),
     ("upload", {"path": ""}),
+    ("tabs", {}),
+    ("tabs", {"action": "drop"}),
+    ("tabs", {"action": "select"}),
+    ("tabs", {"action": "list", "target_id": "A"}),
+    ("tabs", {"action": "open", "url": "file:///a"}),
+    ("tabs", {"action": "close", "target_id": "A" * 65}),
+    ("tabs", {"action": "close", "target_id": "A", "url": "http://a.test/"}),
+    ("takeover", {"action": "await", "timeout_ms": 600_001}),
+    ("takeover", {"action": "end"}),
     ("wait", {"ms": -1}),
     ("wait", {"ms": 10_001}),
     ("wait", {"ms": True}),
@@ -76,7 +100,7 @@ def test_what_does_not_fit(tool: str, arguments: dict[str, Any]) -> None:
 
 
 def test_the_schemas_are_those_of_the_models() -> None:
-    shown = {str(schema["name"]): schema for schema in schemas()}
+    shown = {str(schema["name"]): schema for schema in schemas(person=True)}
     assert list(shown) == list(TOOLS)
     assert shown["wait"] == {
         "name": "wait",
@@ -92,5 +116,6 @@ def test_the_schemas_are_those_of_the_models() -> None:
     assert {name for name, schema in shown.items() if schema["parameters"]["additionalProperties"]} == set()  # type: ignore[index,call-overload]
 
 
-def test_a_script_can_use_every_tool() -> None:
-    assert set(Step.model_json_schema()["properties"]["tool"]["enum"]) == set(TOOLS)
+def test_a_script_can_use_every_tool_that_needs_no_person() -> None:
+    alone = {schema["name"] for schema in schemas(person=False)}
+    assert set(Step.model_json_schema()["properties"]["tool"]["enum"]) == alone == set(TOOLS) - {"takeover"}

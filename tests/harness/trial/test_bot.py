@@ -1,7 +1,7 @@
 """The loop of one trial over a page in memory: how it ends, what it counts, what the route is shown."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,11 +11,10 @@ import pytest
 from harness.drivers.fake import FakeHost
 from harness.drivers.fake_document import FakeDocument, FakeElement
 from harness.drivers.fake_page import FakePage
-from harness.host.tab import Tab
 from harness.models.base import Action, Done, GiveUp, ModelReply, ModelRequest, RouteError, ToolCall
 from harness.targets.base import Endpoint
-from harness.tools.bot import BotTools
 from harness.tools.params import schemas
+from harness.tools.session import BotSession
 from harness.trial.bot import INSTRUCTIONS, PersonaBot
 from harness.trial.outcome import Ended
 from harness.trial.steps import StepLog
@@ -69,8 +68,9 @@ Play = Callable[..., PersonaBot]
 
 
 @pytest.fixture
-def bot(page: FakePage, tmp_path: Path) -> Play:
+async def bot(page: FakePage, bot_on: Callable[..., Awaitable[BotSession]], tmp_path: Path) -> Play:
     """A bot whose route gives these actions."""
+    tools = await bot_on(page, "verbatim")
 
     def make(
         actions: Sequence[Scripted], *, calls: int = 5, seconds: float = 20.0, usage: Usage | None = None
@@ -80,7 +80,7 @@ def bot(page: FakePage, tmp_path: Path) -> Play:
             goal="Go.",
             limits=Limits(calls=calls, seconds=seconds),
             route=Listed(list(actions), usage),
-            tools=BotTools(tab=Tab(page), formatter="verbatim"),
+            tools=tools,
             log=StepLog(folder=tmp_path, file=file, encoding=None, facts=("Go", "Stay")),
         )
 
@@ -105,7 +105,7 @@ async def test_done_is_a_claim_and_every_call_is_shown_to_the_route(bot: Play) -
         (OBSERVE, rendering),
     ]
     assert [(request.instructions, request.goal, len(request.tools)) for request in route.shown] == [
-        (INSTRUCTIONS, "Go.", len(schemas()))
+        (INSTRUCTIONS, "Go.", len(schemas(person=False)))
     ] * 3
     assert (log.calls, log.observations, log.refusals, log.errors, log.facts_kept()) == (2, 1, 0, 0, 1)
     assert log.usage() == Usage(total=21)

@@ -89,6 +89,40 @@ def test_a_trial_without_its_row_is_told_and_its_steps_are_kept(ledger: Ledger) 
     assert (folder / "steps.jsonl").read_bytes() == b"try 2"
 
 
+def test_trials_that_never_began_run_when_the_run_is_resumed(ledger: Ledger) -> None:
+    failed: dict[str, object] = {
+        "outcome": "driver_failed",
+        "success": None,
+        "driver": "agent-browser",
+        "calls": 0,
+        "observations": 0,
+    }
+    trials: dict[str, dict[str, object]] = {
+        "ended": {"driver_version": "1"},
+        "not-begun": failed,
+        "not-begun-2": failed,
+        "lost-at-once": {**failed, "driver_version": "1"},
+        "lost-later": {**failed, "driver_version": "1", "calls": 3},
+        "no-chrome": {**failed, "driver_version": "1", "outcome": "target_failed"},
+    }
+    for trial_id, changes in trials.items():
+        with ledger.trial(trial_id):
+            ledger.append(row(trial_id, **changes))
+    (ledger.folder / "trials" / "not-begun-2" / "driver.log").touch()
+    before = (ledger.folder / "rows.jsonl").read_bytes().splitlines(keepends=True)
+
+    again = resume_ledger(ledger.folder, "d")
+
+    said = ["the driver agent-browser had not started, so 2 of its trials began when the run was resumed"]
+    assert (again.done, manifest(ledger.folder)["deviations"]) == (
+        {"ended", "lost-at-once", "lost-later", "no-chrome"},
+        said,
+    )
+    assert (ledger.folder / "rows.jsonl").read_bytes().splitlines(keepends=True) == [before[0], *before[3:]]
+    left = {path.name for path in (ledger.folder / "trials").iterdir()} - again.done
+    assert left == {"not-begun-2"}  # there is something in it
+
+
 def test_a_run_that_never_began_a_trial_is_resumed(ledger: Ledger) -> None:
     assert resume_ledger(ledger.folder, "d").done == set()
 

@@ -13,11 +13,14 @@ from harness.drivers.fake import FakeDriver, FakeHost
 from harness.drivers.fake_document import FakeDocument, FakeElement
 from harness.drivers.native_pin import NativeBinary
 from harness.errors import ChromeDied, DriverError, NativeMissing, RunStopped
+from harness.host import browsers
+from harness.host.audit import AuditEntry, AuditError, AuditLog, read_audit
+from harness.host.browsers import opened_browsers
 from harness.targets.base import Endpoint, Target
-from harness.targets.catalog import find_target
 from harness.targets.fake import fake
 from harness.trial.ledger import Ledger, new_ledger, resume_ledger
-from harness.trial.run import Runner, RunPlan, new_manifest, run
+from harness.trial.manifest import new_manifest
+from harness.trial.run import Runner, RunPlan, run
 from harness.trial.schedule import schedule
 from harness.trial.site import serve
 from harness.trial.spec import SpecFile, build_spec
@@ -62,7 +65,13 @@ def plan(tmp_path: Path) -> RunPlan:
     (folder / "task.toml").write_text(TASK)
     arms = ["fake/fake/structured", "fake/fake/page-text"]
     spec = build_spec(SpecFile(arms=arms, repeats=1), load_tasks(tmp_path / "fixtures"))
-    return RunPlan(spec=spec, trials=schedule(spec), settings=Settings(), encoding=None, encoding_name=None)
+    return RunPlan(
+        spec=spec,
+        trials=schedule(spec),
+        settings=Settings(state_dir=tmp_path / "state"),
+        encoding=None,
+        encoding_name=None,
+    )
 
 
 @pytest.fixture
@@ -74,7 +83,7 @@ def starting(start: Callable[[], Awaitable[None]]) -> Target:
     """The target `fake`, with something that happens at its start."""
 
     @asynccontextmanager
-    async def target(settings: Settings) -> AsyncIterator[Endpoint]:
+    async def target(settings: Settings, *, profile: str | None = None) -> AsyncIterator[Endpoint]:
         await start()
         async with fake(settings) as endpoint:
             yield endpoint
@@ -83,12 +92,14 @@ def starting(start: Callable[[], Awaitable[None]]) -> Target:
 
 
 @pytest.fixture
-async def runner(plan: RunPlan, ledger: Ledger) -> AsyncIterator[Runner]:
-    async with serve({task.key: task for task in plan.spec.tasks}) as server:
-        made = Runner(plan, ledger, server)
-        made.hosts["fake"] = FakeHost(Everywhere())
-        made.targets["fake"] = find_target("fake")
-        yield made
+async def runner(plan: RunPlan, ledger: Ledger, tmp_path: Path) -> AsyncIterator[Runner]:
+    async with (
+        serve({task.key: task for task in plan.spec.tasks}) as server,
+        opened_browsers(plan.settings) as made,
+    ):
+        made.programs["fake"] = FakeHost(Everywhere())
+        with AuditLog(tmp_path / "state") as audit:
+            yield Runner(plan, ledger, server, made, audit)
 
 
 async def test_the_fixtures_state_decides_not_the_bots_claim(runner: Runner, plan: RunPlan, ledger: Ledger) -> None:
@@ -97,22 +108,55 @@ async def test_the_fixtures_state_decides_not_the_bots_claim(runner: Runner, pla
     assert (row.facts_kept, row.facts_total, row.usage, row.est_tokens, row.est_encoding) == (1, 2, None, None, None)
     assert (row.driver_version, row.browser_version, row.deviations) == ("1", "fake", [])
     read = "ax" if row.formatter == "structured" else "text"
-    assert set(row.stages) == {"attach", "navigate", "settle", "model", "dom", read, "format", "harness"}
+    own = {"navigate", "settle", "model", "dom", read, "format", "harness"}
+    assert set(row.stages) == {*own, "attach", "queue", "authority"}
     assert load_run(ledger.folder).rows == [row]
+
+
+async def test_every_call_of_a_trial_is_recorded(runner: Runner, plan: RunPlan, tmp_path: Path) -> None:
+    row = await runner.trial(plan.trials[0])
+    found = read_audit(tmp_path / "state", last=10)
+    assert found is not None
+    (address,) = {one.summary for one in found.rows if one.tool == "open"}
+    assert address.endswith("/page")
+    assert [(one.bot, one.session, one.tool, one.summary, one.outcome, one.error) for one in found.rows] == [
+        (row.arm, row.trial_id, "tabs", "open", "ok", None),
+        (row.arm, row.trial_id, "open", address, "ok", None),
+        (row.arm, row.trial_id, "observe", "", "ok", None),
+    ]
+
+
+@pytest.mark.parametrize("calls", [0, 1, 2])
+async def test_a_call_that_cannot_be_recorded_ends_the_run(
+    runner: Runner, plan: RunPlan, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, calls: int
+) -> None:
+    begin, begun = AuditLog.begin, list[str]()
+
+    def full(log: AuditLog, entry: AuditEntry) -> int:
+        begun.append(entry.tool)
+        if len(begun) > calls:
+            raise AuditError("no space is left")
+        return begin(log, entry)
+
+    monkeypatch.setattr(AuditLog, "begin", full)
+    with pytest.raises(RunStopped):
+        await runner.trial(plan.trials[0])
+    assert begun == ["tabs", "open", "observe"][: calls + 1]
+    assert load_run(ledger.folder).rows == []
 
 
 Faulty = Callable[[Exception], Awaitable[Row]]
 
 
 @pytest.fixture
-def faulty(runner: Runner, plan: RunPlan) -> Faulty:
+def faulty(runner: Runner, plan: RunPlan, monkeypatch: pytest.MonkeyPatch) -> Faulty:
     """The row of a trial whose target raises an error."""
 
     async def play(error: Exception) -> Row:
         async def fail() -> None:
             raise error
 
-        runner.targets["fake"] = starting(fail)
+        monkeypatch.setattr(browsers, "find_target", lambda _name: starting(fail))
         return await runner.trial(plan.trials[0])
 
     return play
@@ -133,14 +177,16 @@ async def test_each_fault_is_one_row(faulty: Faulty, error: Exception, outcome: 
     assert (row.calls, row.observations, row.obs_chars, row.browser_version) == (0, 0, None, None)
 
 
-async def test_a_cancelled_trial_has_its_row_and_runs_again(runner: Runner, plan: RunPlan, ledger: Ledger) -> None:
+async def test_a_cancelled_trial_has_its_row_and_runs_again(
+    runner: Runner, plan: RunPlan, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begun = asyncio.Event()
 
     async def hang() -> None:
         begun.set()
         await asyncio.Event().wait()
 
-    runner.targets["fake"] = starting(hang)
+    monkeypatch.setattr(browsers, "find_target", lambda _name: starting(hang))
     trial = asyncio.create_task(runner.trial(plan.trials[0]))
     await begun.wait()
     trial.cancel()
@@ -149,6 +195,7 @@ async def test_a_cancelled_trial_has_its_row_and_runs_again(runner: Runner, plan
     (row,) = load_run(ledger.folder).rows
     assert (row.trial_id, row.outcome, row.success) == (plan.trials[0].trial_id, "interrupted", None)
 
+    monkeypatch.undo()
     heard: list[Row] = []
     again = resume_ledger(ledger.folder, str(ledger.manifest["spec_digest"]))
     rows = await run(plan, again, heard.append)
@@ -174,7 +221,13 @@ def without_native(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> RunPlan:
     (folder / "task.toml").write_text(TASK)
     arms = ["agent-browser/local/conservative", "fake/fake/structured"]
     spec = build_spec(SpecFile(arms=arms, repeats=2), load_tasks(tmp_path / "tasks"))
-    return RunPlan(spec=spec, trials=schedule(spec), settings=Settings(), encoding=None, encoding_name=None)
+    return RunPlan(
+        spec=spec,
+        trials=schedule(spec),
+        settings=Settings(state_dir=tmp_path / "state"),
+        encoding=None,
+        encoding_name=None,
+    )
 
 
 async def test_a_driver_that_does_not_start_costs_its_own_trials_only(without_native: RunPlan, tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from harness.errors import RunStopped
+from harness.host.calls import CallTimes
 from harness.models.base import ToolCall
-from harness.tools.bot import Answer
-from harness.tools.stages import Stages
-from harness.trial.steps import NOT_HARNESS, StepLog, Turn
+from harness.tools.answer import Answer
+from harness.trial.steps import ELSEWHERE, StepLog, Turn
 from reports.load import load_steps
 from reports.row import StageTime, Usage
 
@@ -61,22 +61,30 @@ def test_stages_are_summed_up(log: StepLog) -> None:
 def test_the_harness_is_what_no_other_stage_accounts_for(log: StepLog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.trial.steps.time.perf_counter", lambda: 11.0)
     turn = Turn(log=log, _start=10.0)
-    stages = Stages()
-    for name in NOT_HARNESS:
-        stages.add(name, 100.0)
-    stages.add("format", 40.0)
-    turn.finish(WAIT, Answer(text="Waited."), stages)
+    times = CallTimes(approval_ms=100.0, wait_ms=100.0, run_ms=250.0, total_ms=460.0)
+    for name in ("attach", "navigate", "ax", "text", "dom", "act", "settle", "wait"):
+        times.stages.add(name, 20.0)
+    turn.stages.add("model", 20.0)
+    times.stages.add("format", 40.0)
+    turn.finish(WAIT, Answer(text="Waited."), times)
     monkeypatch.undo()
-    times = {name: stage.sum for name, stage in log.stages().items()}
-    assert times == {**dict.fromkeys(NOT_HARNESS, 100.0), "format": 40.0, "harness": 1000.0 - 100.0 * len(NOT_HARNESS)}
-    assert set(NOT_HARNESS) == {"attach", "navigate", "ax", "text", "dom", "model", "act", "settle", "wait"}
+    own = dict.fromkeys(("attach", "navigate", "ax", "text", "dom", "model", "act", "settle", "wait"), 20.0)
+    around = {"approval": 100.0, "queue": 100.0, "authority": 10.0}
+    assert {name: stage.sum for name, stage in log.stages().items()} == {
+        **own,
+        **around,
+        "format": 40.0,
+        "harness": 1000.0 - 9 * 20.0 - 210.0,
+    }
+    assert set(ELSEWHERE) == {*own, *around}
+    assert log.approval_s == 0.1
 
 
 def test_a_step_is_read_by_the_reports(log: StepLog, tmp_path: Path) -> None:
-    stages = Stages()
-    stages.add("wait", 5.0)
+    times = CallTimes(run_ms=5.0, total_ms=5.5)
+    times.stages.add("wait", 5.0)
     answer = Answer(text="Refused: covered.", outcome="covered", input_sent=False, screenshot=b"jpeg")
-    log.turn().finish(ToolCall(name="\ud800" * 99, arguments={"deep": [1, None]}), answer, stages)
+    log.turn().finish(ToolCall(name="\ud800" * 99, arguments={"deep": [1, None]}), answer, times)
     (step,) = load_steps(tmp_path, "t").steps
     assert (step.n, step.tool, step.arguments, step.answer, step.outcome, step.input_sent, step.stages_ms) == (
         1,
@@ -85,7 +93,7 @@ def test_a_step_is_read_by_the_reports(log: StepLog, tmp_path: Path) -> None:
         "Refused: covered.",
         "covered",
         False,
-        {"wait": 5.0},
+        {"wait": 5.0, "queue": 0.0, "authority": 0.5},
     )
     assert (step.rendering, step.chars, step.est_tokens) == (None, None, None)
     assert (log.folder / "step-001.jpg").read_bytes() == b"jpeg"
@@ -96,11 +104,11 @@ def test_a_step_is_read_by_the_reports(log: StepLog, tmp_path: Path) -> None:
 def test_a_full_disk_stops_the_run_and_the_file_still_closes(tmp_path: Path) -> None:
     log = new_log(tmp_path, "/dev/full")
     with pytest.raises(RunStopped, match="a step cannot be written: No space left on device"), log.file:
-        log.turn().finish(WAIT, Answer(text="Waited."), Stages())
+        log.turn().finish(WAIT, Answer(text="Waited."), CallTimes())
 
 
 def test_a_folder_that_is_gone_stops_the_run(tmp_path: Path) -> None:
     log = new_log(tmp_path, "/dev/null")
     log.folder = tmp_path / "gone"
     with pytest.raises(RunStopped, match="a screenshot cannot be written: No such file"), log.file:
-        log.turn().finish(WAIT, Answer(text="Took.", screenshot=b""), Stages())
+        log.turn().finish(WAIT, Answer(text="Took.", screenshot=b""), CallTimes())
