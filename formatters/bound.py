@@ -5,14 +5,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounded:
-    """A text within its bound. Characters are Unicode code points; no count includes the marker line in `text`."""
+    """A text within its bound. Characters are Unicode code points; no count includes the marker line in `text`.
+
+    The totals are None where only the beginning was read, and the rest not counted.
+    """
 
     text: str
     truncated: bool
     chars_shown: int
-    chars_total: int
+    chars_total: int | None
     lines_shown: int
-    lines_total: int
+    lines_total: int | None
 
 
 def line_count(text: str) -> int:
@@ -43,4 +46,21 @@ def bound(text: str, limit: int, label: str, *, chars_total: int | None = None) 
         chars_total=total,
         lines_shown=lines_shown,
         lines_total=lines_total,
+    )
+
+
+def bound_beginning(text: str, limit: int, label: str) -> Bounded:
+    """The same cut of a text of which only the beginning was read: it always counts as cut, and has no totals."""
+    shown = bound(text, limit, label)
+    kept = text[: shown.chars_shown]
+    marker = (
+        f"\n[{label} truncated: {shown.chars_shown} characters, {shown.lines_shown} lines shown; the rest not counted]"
+    )
+    return Bounded(
+        text=kept + marker,
+        truncated=True,
+        chars_shown=shown.chars_shown,
+        chars_total=None,
+        lines_shown=shown.lines_shown,
+        lines_total=None,
     )

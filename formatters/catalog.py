@@ -1,17 +1,18 @@
 """Name -> formatter; the only registry here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from formatters import conservative, structured
-from formatters.bound import Bounded, bound
+from formatters.bound import Bounded, bound, bound_beginning
 from formatters.conservative import Compacted
 from formatters.errors import MissingRead, NotNativeFormatter, UnknownFormatter
 from formatters.escape import encodable
 from formatters.page_text import format_page_text
 from observe.limits import MAX_AX_CHARS
-from observe.model import Observation
+from observe.model import AxNode, Observation
+from observe.page import Filled
 
 Need = Literal["native", "tree", "text"]
 """The read that a formatter works on: AX text, AX nodes, visible text."""
@@ -31,11 +32,15 @@ class Body:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formatter:
-    """One way to show an observation. `function` raises MissingRead where the observation lacks the read it needs."""
+    """One way to show an observation. `function` raises MissingRead where the observation lacks the read it needs.
+
+    `filled` says of the first nodes of a tree how much of the bound they fill; None: the formatter needs the whole.
+    """
 
     name: str
     needs: Need
     function: Callable[[Observation], Body]
+    filled: Filled | None = None
 
 
 def get(name: str) -> Formatter:
@@ -62,9 +67,9 @@ def native_rule(name: str) -> NativeRule:
     return rule
 
 
-def ax_body(compacted: Compacted) -> Body:
-    """Compacted AX text within its bound."""
-    bounded = bound(compacted.text, MAX_AX_CHARS, "AX text")
+def ax_body(compacted: Compacted, *, complete: bool = True) -> Body:
+    """Compacted AX text within its bound; not `complete`: it is only the beginning of the page's."""
+    bounded = (bound if complete else bound_beginning)(compacted.text, MAX_AX_CHARS, "AX text")
     return Body(label="AX text", bounded=bounded, verbatim=compacted.verbatim, rules=compacted.rules)
 
 
@@ -79,7 +84,12 @@ def _verbatim(observation: Observation) -> Body:
 def _structured(observation: Observation) -> Body:
     if observation.ax is None or observation.ax.nodes is None:
         raise MissingRead("the formatter 'structured' needs the AX tree, which this observation has not read")
-    return ax_body(structured.compact(observation.ax.nodes))
+    return ax_body(structured.compact(observation.ax.nodes), complete=observation.ax.complete)
+
+
+def _structured_filled(nodes: Sequence[AxNode]) -> float:
+    """The last node does not count: what follows it may change it."""
+    return (len(structured.compact(nodes[:-1]).text) - 1) / MAX_AX_CHARS if len(nodes) > 1 else 0.0
 
 
 def _page_text(observation: Observation) -> Body:
@@ -101,7 +111,7 @@ FORMATTERS: dict[str, Formatter] = {
     for formatter in (
         Formatter(name="conservative", needs="native", function=_conservative),
         Formatter(name="verbatim", needs="native", function=_verbatim),
-        Formatter(name="structured", needs="tree", function=_structured),
+        Formatter(name="structured", needs="tree", function=_structured, filled=_structured_filled),
         Formatter(name="page-text", needs="text", function=_page_text),
     )
 }

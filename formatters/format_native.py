@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from formatters.bound import line_count
 from formatters.catalog import ax_body, native_rule
 from formatters.escape import encodable
 
@@ -26,15 +27,16 @@ def format_native(text: str, formatter: str) -> FormattedText:
 
     Raises: UnknownFormatter; NotNativeFormatter where the formatter works on another read.
     """
-    body = ax_body(native_rule(formatter)(encodable(text)))
+    compacted = native_rule(formatter)(encodable(text))
+    body = ax_body(compacted)
     return FormattedText(
         text=body.bounded.text,
         verbatim=body.verbatim,
         truncated=body.bounded.truncated,
         chars_shown=body.bounded.chars_shown,
-        chars_total=body.bounded.chars_total,
+        chars_total=len(compacted.text),
         lines_shown=body.bounded.lines_shown,
-        lines_total=body.bounded.lines_total,
+        lines_total=line_count(compacted.text),
         chars_in=len(text),
         rules=body.rules,
     )

@@ -19,8 +19,8 @@ class Rendering:
     """What the model reads, and its measures.
 
     `chars` (code points) and `utf8_bytes` count the whole of `text`; the four counts of characters and lines are those
-    of the formatted read inside the fence, without its marker line. `rules` says how often each rule applied; it is
-    empty for a formatter that has none.
+    of the formatted read inside the fence, without its marker line; the totals are None where only the page's beginning
+    was read. `rules` says how often each rule applied; it is empty for a formatter that has none.
     """
 
     text: str
@@ -30,9 +30,9 @@ class Rendering:
     chars: int
     utf8_bytes: int
     chars_shown: int
-    chars_total: int
+    chars_total: int | None
     lines_shown: int
-    lines_total: int
+    lines_total: int | None
     rules: dict[str, int]
 
 
@@ -64,9 +64,13 @@ def _head(observation: Observation) -> list[str]:
         f"URL: {one_line(observation.url[:MAX_URL_CHARS])}",
         f"Title: {one_line(observation.title[:MAX_TITLE_CHARS])}",
         "",
-        f"Action refs ({len(observation.refs)} of {observation.refs_total}):",
+        f"Action refs ({len(observation.refs)} of {_total(observation)}):",
         *(ref_line(ref) for ref in observation.refs),
     ]
+
+
+def _total(observation: Observation) -> str:
+    return f"{len(observation.refs)}+" if observation.refs_total is None else str(observation.refs_total)
 
 
 def _fenced(body: Body, tag: str) -> list[str]:

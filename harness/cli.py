@@ -23,7 +23,7 @@ from harness.doctor import examine
 from harness.drivers import native_install, native_pin
 from harness.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, AxtrialError, UsageError, quoted
 from harness.targets.chrome import install_chrome
-from harness.trial.spec import SpecFile, pick_tasks, read_spec_file, with_options
+from harness.trial.spec import BOUNDED, SpecFile, parse_arm, pick_tasks, read_spec_file, with_options
 from observe.errors import ObservationError
 
 app = typer.Typer(
@@ -37,6 +37,13 @@ app = typer.Typer(
 
 Headed = Annotated[bool, typer.Option("--headed", help="Show the browser's window; needs a display.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, everything else on stderr.")]
+
+
+class AxRead(StrEnum):
+    """How much of the accessibility tree `observe` reads."""
+
+    FULL = "full"
+    BOUNDED = "bounded"
 
 
 class ReportFormat(StrEnum):
@@ -101,14 +108,16 @@ def observe(
     driver: Annotated[str, typer.Option(help="How the browser is spoken to.")] = "current",
     target: Annotated[str, typer.Option(help="Where the browser runs.")] = "local",
     formatter: Annotated[str, typer.Option(help="conservative, verbatim, structured or page-text.")] = "conservative",
+    ax: Annotated[AxRead, typer.Option(help="Read the whole tree, or as far as it is shown.")] = AxRead.FULL,
     headed: Headed = False,
     as_json: Json = False,
 ) -> None:
     """Print what a bot would be shown of one page."""
     settings = load_settings(_shown(headed))
-    observed = run_to_end(observe_once(page_address(page), driver, target, formatter, settings))
+    arm = parse_arm(f"{driver}/{target}/{formatter}{BOUNDED if ax is AxRead.BOUNDED else ''}")
+    observed = run_to_end(observe_once(page_address(page), arm, settings))
     if as_json:
-        _print_json(observed_json(observed, (driver, target), compare.load_estimator(settings)))
+        _print_json(observed_json(observed, arm, compare.load_estimator(settings)))
     else:
         show.print_text(observed.rendering.text)
 

@@ -6,7 +6,7 @@ or value, and wrappers without a name. Everything is linear in the number of nod
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from observe.model import AxNode
 
@@ -15,6 +15,9 @@ RawNode = Mapping[str, Any]
 
 NOT_READ = AxNode(depth=0, role="FrameNotRead")
 """Stands below an Iframe whose content could not be read. No page can name a role so."""
+
+_UNREAD = "NotReadYet"
+"""Role of a mark where a partial document goes on, its name the id of a node there. It never leaves this module."""
 
 _FRAME_ROLES = frozenset({"Iframe", "IframePresentational"})
 _BOX_ROLES = frozenset({"InlineTextBox"})
@@ -30,16 +33,55 @@ _MASK = _BULLET * 4
 class AxFrame:
     """The nodes of one document, and its child frames by the backend id of the element that holds them.
 
-    None in `children` stands for a frame whose content could not be read.
+    None in `children` stands for a frame whose content could not be read. `partial`: a child that is not among the
+    nodes exists and was not read; else there is none.
     """
 
     nodes: Sequence[RawNode]
     children: Mapping[int, "AxFrame | None"] = field(default_factory=dict)
+    partial: bool = False
 
 
 def read_tree(frame: AxFrame) -> tuple[AxNode, ...]:
     """The tree of a page, in document order, child frames below their Iframe node."""
     return _without_echoes(_merged(_walk(frame)))
+
+
+class Beginning(NamedTuple):
+    """The first nodes of a tree. All but the last are those of the whole tree, if `certain`.
+
+    `gaps` are ids of nodes that were not read: the first in document order, then one below each node around it that
+    has more. None: `nodes` are all.
+    """
+
+    nodes: tuple[AxNode, ...]
+    gaps: tuple[str, ...]
+    certain: bool
+
+
+def read_beginning(frame: AxFrame) -> Beginning:
+    """The tree of a partial document up to the first node that was not read."""
+    walked = list(_open_ended(_walk(frame)))
+    marked = _without_echoes(_merged(iter(walked)))
+    end = next((index for index, node in enumerate(marked) if node.role == _UNREAD), len(marked))
+    nodes = marked[:end]
+    # What is unread may turn out to hold nothing: then a wrapper that it keeps would go.
+    bare = _without_echoes(_merged(node for node in walked if node.role != _UNREAD))
+    gaps = tuple(node.name for node in walked if node.role == _UNREAD)
+    return Beginning(nodes, gaps, bare == nodes)
+
+
+def _open_ended(nodes: Iterator[AxNode]) -> Iterator[AxNode]:
+    """The nodes before the first unread one, and then of the rest one mark for each node around that has more below."""
+    depth: int | None = None
+    for node in nodes:
+        if depth is None:
+            yield node
+            if node.role == _UNREAD:
+                depth = node.depth
+        elif node.depth < depth:
+            depth = node.depth
+            yield AxNode(depth, _UNREAD, node.name if node.role == _UNREAD else "")
 
 
 def _roots(nodes: Sequence[RawNode]) -> list[RawNode]:
@@ -56,6 +98,9 @@ def _walk(frame: AxFrame) -> Iterator[AxNode]:
         role = raw["role"]["value"] if "role" in raw else "none"
         if role in _BOX_ROLES:
             continue
+        if role == _UNREAD:
+            yield AxNode(depth, _UNREAD, raw["nodeId"])
+            continue
         if not (raw.get("ignored") or role in _WRAPPER_ROLES):
             yield _node(raw, role, depth)
             depth += 1
@@ -65,7 +110,10 @@ def _walk(frame: AxFrame) -> Iterator[AxNode]:
         elif role in _FRAME_ROLES:
             yield NOT_READ._replace(depth=depth)
         for child_id in reversed(raw.get("childIds", ())):
-            if (below := known.get(child_id)) is not None:
+            below = known.get(child_id)
+            if below is None and owner.partial:
+                below = {"nodeId": child_id, "role": {"value": _UNREAD}}
+            if below is not None:
                 stack.append((below, depth, owner, known))
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 from observe import limits
 from observe.errors import DocumentReplaced
 from observe.model import AxText, Observation, PageText, ReadCost, Stamp
-from observe.page import ReadablePage
+from observe.page import Filled, ReadablePage
 
 Body = Literal["ax", "text"]
 
@@ -27,8 +27,10 @@ def new_stamp() -> Stamp:
     return Stamp(tag=tag, nonce=secrets.token_hex(limits.NONCE_HEX_CHARS // 2))
 
 
-async def capture(page: ReadablePage, body: Body, stamp: Stamp | None = None) -> Observation:
-    """Observe `page`; `body` says which descriptive read goes with the action refs.
+async def capture(
+    page: ReadablePage, body: Body, stamp: Stamp | None = None, filled: Filled | None = None
+) -> Observation:
+    """Observe `page`; `body` says which read goes with the action refs, `filled` how much of a tree is needed.
 
     Raises:
         DocumentReplaced: the main frame's document changed meanwhile. No ref of any observation is valid then.
@@ -42,13 +44,13 @@ async def capture(page: ReadablePage, body: Body, stamp: Stamp | None = None) ->
     page_text: PageText | None = None
     before_read = time.perf_counter()
     if body == "ax":
-        ax = await page.read_ax()
+        ax = await page.read_ax(filled)
     else:
         page_text = await page.read_text()
     read_ms = (time.perf_counter() - before_read) * 1000
     await _same(page, document)
     before_dom = time.perf_counter()
-    dom = await page.read_dom(stamp)
+    dom = await page.read_dom(stamp, counted=filled is None)
     dom_ms = (time.perf_counter() - before_dom) * 1000
     if dom.document != document:
         raise DocumentReplaced(REPLACED)

@@ -59,7 +59,7 @@ class _Dom(_Answer):
     document: Nonce
     url: str
     title: str
-    total: Annotated[int, Field(ge=0)]
+    total: Annotated[int, Field(ge=0)] | None
     refs: Annotated[list[_Ref], Field(max_length=limits.MAX_REFS)]
 
 
@@ -68,18 +68,19 @@ class _Text(_Answer):
     total: int | None
 
 
-def page_script(actions: str) -> str:
+def page_script(*parts: str) -> str:
     """The expression that evaluates to the script object of one document.
 
-    `actions` is the source of a driver's action functions: `(reads, observer, limits) => ({...})`.
+    `parts` are sources of a driver's own functions: `(reads, observer, limits) => ({...})`.
     """
     folder = files("observe")
     reads = (folder / "dom_reads.js").read_text(encoding="utf-8")
     observer = (folder / "dom_observer.js").read_text(encoding="utf-8")
+    own = "".join(f", ...({part})(reads, observer, limits)" for part in parts)
     return (
         f"(() => {{ const limits = {orjson.dumps(_LIMITS).decode()};"
         f"const reads = ({reads})(); const observer = ({observer})(reads, limits);"
-        f"return {{ ...observer, ...({actions})(reads, observer, limits) }}; }})()"
+        f"return {{ ...observer{own} }}; }})()"
     )
 
 

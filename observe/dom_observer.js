@@ -143,13 +143,21 @@
     || fold(element.attribute(item, "name") ?? "");
 
   /* What the model was shown of an element, and what an action compares: role, name, nearest row. */
-  const rowOf = (item) => {
+  const rowAround = (item) => {
     for (let at = flatParent(item); at !== null && isElement(at); at = flatParent(at)) {
-      if (ROW_TAGS.has(element.tag(at)) || ROW_ROLES.has(explicitRole(at))) return cut(words(at, limits.row, false), limits.row)[0];
+      if (ROW_TAGS.has(element.tag(at)) || ROW_ROLES.has(explicitRole(at))) return at;
     }
     return null;
   };
-  const identity = (item, pass) => JSON.stringify([roleOf(item, pass), cut(nameOf(item), limits.name), rowOf(item)]);
+  const rowText = (row) => cut(words(row, limits.row, false), limits.row)[0];
+  /* `rows` keeps the texts of rows within one observation: many refs stand in one row. */
+  const rowOf = (item, rows) => {
+    const row = rowAround(item);
+    if (row === null) return null;
+    if (!rows.has(row)) rows.set(row, rowText(row));
+    return rows.get(row);
+  };
+  const identity = (item, pass, name, rows) => JSON.stringify([roleOf(item, pass), name, rowOf(item, rows)]);
 
   // ---- states --------------------------------------------------------------------------------------------------
 
@@ -251,18 +259,28 @@
     return at !== null && contains(dialog, at) && !open.some(nested);
   }) ?? open.at(-1);
 
-  /* Elements in flat-tree order that are neither inert nor behind a modal dialog; each with the nearest taken element of
-     pass A around it. Iterative, as pages nest deeper than a stack holds. */
   const isModal = (item) => element.tag(item) === "dialog" && element.matches(item, ":modal");
-  const collect = (start) => {
-    const taken = [], pointers = [], modals = [];
+  /* Open modal dialogs, those in open shadow roots included. */
+  const modalsIn = (root, query) => {
+    const found = Array.from(query(root, "dialog:modal"));
+    for (const item of query(root, "*")) {
+      const shadow = element.shadow(item);
+      if (shadow !== null) found.push(...modalsIn(shadow, fragmentQuery));
+    }
+    return found;
+  };
+  const documentQuery = (...given) => Document.prototype.querySelectorAll.call(...given);
+  const fragmentQuery = (...given) => DocumentFragment.prototype.querySelectorAll.call(...given);
+
+  /* Elements in flat-tree order that are not inert; each with the nearest taken element of pass A around it. Iterative,
+     as pages nest deeper than a stack holds. Ends as soon as pass A alone has more than `most`. */
+  const collect = (start, most) => {
+    const taken = [], pointers = [];
     const stack = start === null ? [] : [[start, false, null]];
-    while (stack.length > 0) {
+    while (stack.length > 0 && taken.length <= most) {
       const [item, inside, outer] = stack.pop();
-      if (!isElement(item)) continue;
-      if (element.has(item, "inert")) { modals.push(...element.query(item, "dialog:modal")); if (isModal(item)) modals.push(item); continue; }
+      if (!isElement(item) || element.has(item, "inert")) continue;
       let within = inside, around = outer;
-      if (isModal(item)) modals.push(item);
       if (passesA(item) && !isPartOfEditor(item)) {
         if (hasBox(item, 1) && isShown(item)) { taken.push(item); within = true; }
       } else if (!within && isPointer(item)) {
@@ -273,7 +291,7 @@
       const children = flatChildren(item);
       for (let index = children.length - 1; index >= 0; index--) stack.push([children[index], within, around]);
     }
-    return { taken, pointers: pointers.filter((entry) => entry.leaf).map((entry) => entry.item), modals };
+    return [taken, pointers.filter((entry) => entry.leaf).map((entry) => entry.item)];
   };
   const isPointer = (item) => style(item).cursor === "pointer" && hasBox(item, 8) && isShown(item) && !isPartOfEditor(item);
 
@@ -284,9 +302,9 @@
     }
     return false;
   };
-  const candidates = () => {
-    const whole = collect(page.top(document));
-    const { taken, pointers } = whole.modals.length === 0 ? whole : collect(topModal(whole.modals));
+  const candidates = (most) => {
+    const modals = modalsIn(document, documentQuery);
+    const [taken, pointers] = collect(modals.length === 0 ? page.top(document) : topModal(modals), most);
     const given = new Set(taken);
     const free = pointers.filter((item) => !isForControl(item, given));
     return [taken, free];
@@ -305,13 +323,17 @@
   /* A document that is left is over, also if the browser keeps it and brings it back. */
   addEventListener("pagehide", () => { forget(); current = newNonce(); }, { capture: true });
 
-  const observe = (nonce) => {
+  const shownName = (ref) => [ref.name, ref.state.name_truncated === true];
+  /* `counted` false: those beyond the bound are not counted, and the total is then null. */
+  const observe = (nonce, counted) => {
     forget();
-    const [taken, free] = candidates();
-    const total = taken.length + free.length;
+    const [taken, free] = candidates(counted ? Infinity : limits.refs);
+    const found = taken.length + free.length;
+    const total = counted || found <= limits.refs ? found : null;
     const items = [...taken.map((item) => ({ item, pass: "A" })), ...free.map((item) => ({ item, pass: "B" }))].slice(0, limits.refs);
     const refs = items.map(({ item, pass }) => describe(item, pass));
-    for (const entry of items) entry.identity = identity(entry.item, entry.pass);
+    const rows = new Map();
+    items.forEach((entry, index) => { entry.identity = identity(entry.item, entry.pass, shownName(refs[index]), rows); });
     items.forEach(({ item }, index) => element.set(item, STAMP, `${nonce}:${index + 1}`));
     stamped = { nonce, items };
     return { document: current, url: location.href, title: page.title(document), total, refs };
@@ -322,7 +344,7 @@
     if (nonce !== stamped.nonce || !(n >= 1 && n <= stamped.items.length)) return { status: "stale_ref" };
     const { item, pass, identity: shown } = stamped.items[n - 1];
     if (!node.connected(item) || node.document(item) !== document || element.attribute(item, STAMP) !== `${nonce}:${n}`) return { status: "missing_node" };
-    if (identity(item, pass) !== shown) return { status: "changed_element" };
+    if (identity(item, pass, cut(nameOf(item), limits.name), new Map()) !== shown) return { status: "changed_element" };
     return { status: "ok", item };
   };
 

@@ -27,12 +27,14 @@ class AxText:
     """The AX snapshot of one page: native grammar text, and the tree where the driver has one.
 
     `source` is `native` for text that a native driver wrote, `tree` for text written from `nodes`, which is then not
-    None. `text` follows docs/observation.md, section 1.
+    None. `text` follows docs/observation.md, section 1. `complete`: it is the whole page; else only its beginning was
+    read, of which all but the last node are as in the whole.
     """
 
     source: Literal["native", "tree"]
     text: str
     nodes: tuple[AxNode, ...] | None = None
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +82,16 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomObservation:
-    """The decoded answer of the page script. `total` counts all elements that qualify, `refs` the first 250."""
+    """The decoded answer of the page script. `refs` are the first 250 of the elements that qualify.
+
+    `total` counts all of them; None: there are more than 250, and they were not counted.
+    """
 
     document: str
     url: str
     title: str
     refs: tuple[ActionRef, ...]
-    total: int
+    total: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +116,7 @@ class Observation:
     url: str
     title: str
     refs: tuple[ActionRef, ...]
-    refs_total: int
+    refs_total: int | None
     ax: AxText | None
     page_text: PageText | None
     cost: ReadCost

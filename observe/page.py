@@ -1,8 +1,12 @@
 """What an observation needs of a driver's page, and nothing more."""
 
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from observe.model import AxText, DomObservation, PageText, Stamp
+from observe.model import AxNode, AxText, DomObservation, PageText, Stamp
+
+Filled = Callable[[Sequence[AxNode]], float]
+"""How much of what a model is shown these first nodes of a tree fill; from 1 on they fill it."""
 
 
 class ReadablePage(Protocol):
@@ -16,14 +20,14 @@ class ReadablePage(Protocol):
         """The nonce of the document now in the main frame; a replaced document has another one."""
         ...
 
-    async def read_ax(self) -> AxText:
-        """The full accessibility tree, all frames joined in place."""
+    async def read_ax(self, filled: Filled | None = None) -> AxText:
+        """The full accessibility tree, all frames joined in place; with `filled` a driver that can may stop there."""
         ...
 
     async def read_text(self) -> PageText:
         """The visible text of the main frame."""
         ...
 
-    async def read_dom(self, stamp: Stamp) -> DomObservation:
-        """Stamp and describe the action refs, and end those of earlier observations."""
+    async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> DomObservation:
+        """Stamp and describe the action refs, and end those of earlier observations. `counted`: also count the rest."""
         ...

@@ -15,7 +15,7 @@ from harness.drivers.catalog import start_driver
 from harness.errors import PageNotObserved, UsageError, quoted
 from harness.host.tab import Tab
 from harness.targets.catalog import find_target
-from harness.trial.spec import parse_arm
+from harness.trial.spec import Arm
 from observe.errors import Refusal
 from observe.model import ActionRef, Observation
 
@@ -51,34 +51,33 @@ def page_address(page: str) -> str:
     raise UsageError(f"the page {quoted(page)} is neither an address (http://, https://, file://) nor an existing file")
 
 
-async def observe_once(address: str, driver: str, target: str, formatter: str, settings: Settings) -> Observed:
+async def observe_once(address: str, arm: Arm, settings: Settings) -> Observed:
     """Load `address` in a fresh browser, let it settle, observe it.
 
     Raises:
-        UsageError: driver, target or formatter is not known.
         TargetError, DriverError: the browser did not start or cannot be spoken to.
         PageNotObserved: the page could not be loaded within the driver's bound, or not be observed.
     """
-    parse_arm(f"{driver}/{target}/{formatter}")
-    needs = get(formatter).needs
+    formatter = get(arm.formatter)
+    filled = formatter.filled if arm.ax == "bounded" else None
     async with AsyncExitStack() as stack:
-        host = await stack.enter_async_context(start_driver(driver, settings))
-        endpoint = await stack.enter_async_context(find_target(target)(settings))
+        host = await stack.enter_async_context(start_driver(arm.driver, settings))
+        endpoint = await stack.enter_async_context(find_target(arm.target)(settings))
         attached = await stack.enter_async_context(host.attach(endpoint))
         page = await attached.first_page()
         try:
             await page.navigate(address)
             await page.settle()
-            observation = await Tab(page).observe("text" if needs == "text" else "ax")
+            observation = await Tab(page).observe("text" if formatter.needs == "text" else "ax", filled)
         except Refusal as refusal:
             raise PageNotObserved(f"the page {quoted(address)} was not observed: {refusal.message}") from refusal
         start = time.perf_counter()
-        rendering = render(observation, formatter)
+        rendering = render(observation, arm.formatter)
         return Observed(observation=observation, rendering=rendering, format_ms=(time.perf_counter() - start) * 1000)
 
 
-def observed_json(observed: Observed, arm: tuple[str, str], encoding: "Encoding | None") -> dict[str, object]:
-    """The JSON of `axtrial observe` (docs/cli.md). `arm` is (driver, target)."""
+def observed_json(observed: Observed, arm: Arm, encoding: "Encoding | None") -> dict[str, object]:
+    """The JSON of `axtrial observe` (docs/cli.md)."""
     observation, rendering = observed.observation, observed.rendering
     read = {
         "verbatim": rendering.verbatim,
@@ -90,8 +89,8 @@ def observed_json(observed: Observed, arm: tuple[str, str], encoding: "Encoding 
     return {
         "url": observation.url,
         "title": observation.title,
-        "driver": arm[0],
-        "target": arm[1],
+        "driver": arm.driver,
+        "target": arm.target,
         "formatter": rendering.formatter,
         "tag": observation.stamp.tag,
         "refs": [ref_json(ref) for ref in observation.refs],

@@ -21,6 +21,7 @@ from harness.drivers.load_failure import load_failure
 from harness.drivers.real_page import ALIVE_S, SCREENSHOT_QUALITY, RealPage
 from observe.errors import DialogOpen, DriverGone, LoadFailed, MalformedRead, NotClickable, NotEditable, PageGone
 from observe.model import AxText
+from observe.page import Filled
 
 INPUT_TIMEOUT_S = 60.0
 """Includes the wait for the profile's queue; each command has its own bound from its turn on."""
@@ -64,7 +65,7 @@ class AgentPage(RealPage):
         """End what still runs for this tab."""
         await self._inputs.stop()
 
-    async def read_ax(self) -> AxText:
+    async def read_ax(self, filled: Filled | None = None) -> AxText:
         bound_s = self._child.bounds.snapshot_s
         async with self._native_faults(sent=None):
             data = await self._input(lambda: self._native.send("snapshot", timeout_s=bound_s, compact=False))

@@ -5,13 +5,14 @@ automatically, as Playwright does too, now and then leave a nested frame waiting
 """
 
 import asyncio
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json
 from observe import limits
-from observe.ax import AxFrame, read_tree, write_native
+from observe.ax import AxFrame, RawNode, read_tree, write_native
 from observe.model import AxText
 
 AX_TIMEOUT_S = 60.0
@@ -73,6 +74,25 @@ class AxReader:
         nodes = read_tree(await self._joined(self._top, top, tree, remote))
         return AxText(source="tree", text=write_native(nodes), nodes=nodes)
 
+    async def frames(self) -> "FramesBelow":
+        """Which frames the tab has, and which elements hold them; none of them is read yet."""
+        tree, targets = await asyncio.gather(
+            self._top.send("Page.getFrameTree"),
+            self._browser.send("Target.getTargets", {"filter": _IFRAMES_ONLY}),
+        )
+        remote = _Remote(below=_by_parent(targets["targetInfos"]))
+        wanted = (_frames_below(tree["frameTree"]) + remote.below.get(self._top.target_id, []))[: remote.left]
+        remote.left -= len(wanted)
+        owners = await asyncio.gather(*(self._owner(frame) for frame in wanted))
+        held = {owner: frame for owner, frame in zip(owners, wanted, strict=True) if owner is not None}
+        return FramesBelow(self, held, remote)
+
+    async def _owner(self, frame: str) -> int | None:
+        try:
+            return int((await self._top.send("DOM.getFrameOwner", {"frameId": frame}))["backendNodeId"])
+        except (CdpError, CdpTimeout):
+            return None
+
     async def _joined(self, process: _Process, top: Json, tree: Json, remote: _Remote) -> AxFrame:
         """The frames that one process holds and those below them. All its documents share one map of owners, as
         Chrome counts nodes by process."""
@@ -108,6 +128,29 @@ class AxReader:
             answer = await self._browser.send("Target.attachToTarget", {"targetId": frame, "flatten": True})
             self._sessions[frame] = answer["sessionId"]
         return _Process(frame, self._browser, self._sessions[frame])
+
+
+@dataclass(slots=True)
+class FramesBelow:
+    """The frames of one tab by the element that holds them; read as soon as that element is."""
+
+    reader: AxReader
+    held: dict[int, str]
+    remote: _Remote
+
+    async def read_in(self, nodes: Iterable[RawNode], children: dict[int, AxFrame | None]) -> None:
+        """Read the frames that stand in these nodes, and those inside of them, into `children`."""
+        seen = nodes
+        while self.held:
+            owners = [owner for node in seen if (owner := node.get("backendDOMNodeId")) in self.held]
+            if not owners:
+                return
+            wanted = [self.held.pop(owner) for owner in dict.fromkeys(owners)]
+            read = await asyncio.gather(
+                *(self.reader._read_frame(frame, self.reader._top, children, self.remote) for frame in wanted)
+            )
+            children.update({owner: frame for owner, frame in read if owner is not None})
+            seen = [node for _, frame in read if frame is not None for node in frame.nodes]
 
 
 def _by_parent(targets: list[Json]) -> dict[str, list[str]]:

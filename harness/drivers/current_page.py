@@ -11,6 +11,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
+from harness.drivers.ax_bounded import BoundedAxReader
 from harness.drivers.ax_read import AxReader
 from harness.drivers.base import Dialog, DialogKind, RefTarget
 from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout
@@ -21,6 +22,7 @@ from harness.drivers.settle import LOAD_TIMEOUT_S, SLOW
 from observe.dom import MARK_ATTRIBUTE
 from observe.errors import DialogOpen, DriverGone, LoadFailed, MalformedRead, PageGone, TimedOut
 from observe.model import AxText
+from observe.page import Filled
 
 SCREENSHOT_TIMEOUT_MS = 15_000
 
@@ -35,6 +37,7 @@ class CurrentPage(RealPage):
         self._page = page
         self._browser = browser
         self._ax = AxReader(cdp, browser, target_id)
+        self._bounded = BoundedAxReader(cdp, self._script, self._ax)
 
     async def start(self) -> None:
         """Listen to the tab."""
@@ -54,9 +57,9 @@ class CurrentPage(RealPage):
             await self._page.context.close()
         await self._cdp.close()
 
-    async def read_ax(self) -> AxText:
+    async def read_ax(self, filled: Filled | None = None) -> AxText:
         async with self._translated():
-            return await self._ax.read()
+            return await (self._ax.read() if filled is None else self._bounded.read(filled))
 
     # ---- actions ----
 

@@ -16,6 +16,7 @@ from observe.capture import REPLACED
 from observe.dom import decode_dom
 from observe.errors import DialogOpen, DocumentReplaced, DriverGone, LoadFailed, NotEditable, PageGone
 from observe.model import AxText, DomObservation, PageText, Stamp
+from observe.page import Filled
 
 SiteMap = Mapping[str, Callable[[], FakeDocument]]
 """Address without fragment -> a new document for each load."""
@@ -62,7 +63,7 @@ class FakePage:
         self._held = self._nonce
         return self._nonce
 
-    async def read_ax(self) -> AxText:
+    async def read_ax(self, filled: Filled | None = None) -> AxText:
         self._ready()
         nodes = reads.ax_nodes(self.document)
         return AxText(source="tree", text=write_native(nodes), nodes=nodes)
@@ -71,7 +72,7 @@ class FakePage:
         self._same_document()
         return reads.page_text(self.document)
 
-    async def read_dom(self, stamp: Stamp) -> DomObservation:
+    async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> DomObservation:
         self._same_document()
         first = reads.candidates(self.document)[: limits.MAX_REFS]
         self._stamped = _Stamped(nonce=stamp.nonce, shown=tuple((one, reads.identity(one)) for one in first))

@@ -4,6 +4,7 @@ The script is called by the id of its object, which Chrome ends with its documen
 document, not even one of another process that counts its contexts anew.
 """
 
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
@@ -13,6 +14,7 @@ from observe.errors import DocumentReplaced, MalformedRead
 
 REPLACED = "The page was replaced by another document; observe again."
 _WORLD = "axtrial"
+_GROUP = "axtrial-nodes"
 _TRIES = 5
 """A document can be replaced while its world is made; one round trip later there is the next one."""
 
@@ -26,9 +28,11 @@ class PageScript:
         self._cdp = cdp
         self._frame_id = frame_id
         self._object: str | None = None
+        self._context: int | None = None  # that of the object
         self._contexts: dict[int, str] = {}
-        actions = (files("harness.drivers") / "actions.js").read_text(encoding="utf-8")
-        self._source = page_script(actions)
+        folder = files("harness.drivers")
+        parts = [(folder / name).read_text(encoding="utf-8") for name in ("actions.js", "ax_plan.js")]
+        self._source = page_script(*parts)
         cdp.on("Runtime.executionContextCreated", self._on_created)
         cdp.on("Runtime.executionContextsCleared", self._on_cleared)
 
@@ -74,6 +78,61 @@ class PageScript:
             self._object = None
             raise DocumentReplaced(REPLACED) from error
 
+    async def handles(self, name: str, *arguments: Any) -> list[Any]:
+        """The array that a script function returns, in it the object id of each node, and plain values.
+
+        They live until `release`.
+
+        Raises:
+            DocumentReplaced, MalformedRead: as `call`.
+        """
+        try:
+            made = await self._cdp.send(
+                "Runtime.callFunctionOn",
+                {
+                    "objectId": self._object,
+                    "functionDeclaration": f"function (...given) {{ return this.{name}(...given); }}",
+                    "arguments": [{"value": value} for value in arguments],
+                    "objectGroup": _GROUP,
+                },
+                timeout_s=SCRIPT_TIMEOUT_S,
+            )
+            if "exceptionDetails" in made or "objectId" not in made["result"]:
+                raise MalformedRead(f"page script: {name}")
+            found = await self._cdp.send(
+                "Runtime.getProperties", {"objectId": made["result"]["objectId"], "ownProperties": True}
+            )
+        except CdpError as error:
+            self._object = None
+            raise DocumentReplaced(REPLACED) from error
+        items = [each["value"] for each in found["result"] if each["name"].isdecimal()]
+        return [item.get("objectId", item.get("value")) for item in items]
+
+    async def call_on(self, name: str, backend_id: int) -> Any:
+        """The result of a script function of one node, as plain JSON data; None where there is no such node."""
+        if self._context is None or self._object is None:
+            raise DocumentReplaced(REPLACED)
+        try:
+            given = {"backendNodeId": backend_id, "executionContextId": self._context, "objectGroup": _GROUP}
+            node = (await self._cdp.send("DOM.resolveNode", given))["object"]["objectId"]
+            answer = await self._cdp.send(
+                "Runtime.callFunctionOn",
+                {
+                    "objectId": self._object,
+                    "functionDeclaration": f"function (node) {{ return this.{name}(node); }}",
+                    "arguments": [{"objectId": node}],
+                    "returnByValue": True,
+                },
+            )
+        except CdpError:
+            return None
+        return answer["result"].get("value")
+
+    async def release(self) -> None:
+        """Let go of what `handles` gave."""
+        with suppress(CdpError):
+            await self._cdp.send("Runtime.releaseObjectGroup", {"objectGroup": _GROUP})
+
     async def handle(self, name: str) -> str:
         """The object id of the element that a script function returns.
 
@@ -101,6 +160,7 @@ class PageScript:
         object_id = answer["result"].get("objectId")
         if "exceptionDetails" in answer or object_id is None:
             raise MalformedRead("page script")
+        self._context = made["executionContextId"]
         return str(object_id)
 
     async def _invoke(self, name: str, arguments: tuple[Any, ...]) -> Any:

@@ -59,9 +59,9 @@ class RealPage(ABC):
         async with self._translated():
             return decode_text(await self._script.call("text"))
 
-    async def read_dom(self, stamp: Stamp) -> DomObservation:
+    async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> DomObservation:
         async with self._translated():
-            return decode_dom(await self._script.call("observe", stamp.nonce), stamp)
+            return decode_dom(await self._script.call("observe", stamp.nonce, counted), stamp)
 
     # ---- actions ----
 

@@ -23,6 +23,7 @@ from harness.host.scope import RuntimeKey
 from harness.host.tabs import BotTabs
 from observe.errors import DriverGone
 from observe.model import AxText, DomObservation, Stamp
+from observe.page import Filled
 
 
 @dataclass(slots=True, kw_only=True)
@@ -155,15 +156,15 @@ class HeldPage(FakePage):
         self._passing = browsers.passing
         self._runtime = runtime
 
-    async def read_ax(self) -> AxText:
+    async def read_ax(self, filled: Filled | None = None) -> AxText:
         await self._passing("read_ax")
         self._runtime.note("read_ax")
-        return await super().read_ax()
+        return await super().read_ax(filled)
 
-    async def read_dom(self, stamp: Stamp) -> DomObservation:
+    async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> DomObservation:
         await self._passing("read_dom")
         self._runtime.note("read_dom")
-        return await super().read_dom(stamp)
+        return await super().read_dom(stamp, counted=counted)
 
     async def screenshot(self) -> bytes:
         await self._passing("screenshot")

@@ -13,6 +13,7 @@ from harness.host.calls import CURRENT, Call
 from harness.host.lane import Guard
 from observe.errors import PageGone, Revoked
 from observe.model import AxText, DomObservation, PageText, Stamp
+from observe.page import Filled
 
 T = TypeVar("T")
 
@@ -75,17 +76,17 @@ class GuardedPage:
         self._check()
         return await self._read(self.inner.document_nonce())
 
-    async def read_ax(self) -> AxText:
+    async def read_ax(self, filled: Filled | None = None) -> AxText:
         self._check()
-        return await self._read(self.inner.read_ax())
+        return await self._read(self.inner.read_ax(filled))
 
     async def read_text(self) -> PageText:
         self._check()
         return await self._read(self.inner.read_text())
 
-    async def read_dom(self, stamp: Stamp) -> DomObservation:
+    async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> DomObservation:
         self._check()
-        return await self._read(self.inner.read_dom(stamp))
+        return await self._read(self.inner.read_dom(stamp, counted=counted))
 
     async def screenshot(self) -> bytes:
         self._check()

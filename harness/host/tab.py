@@ -7,6 +7,7 @@ from observe import limits
 from observe.capture import REPLACED, Body, capture
 from observe.errors import DocumentReplaced, StaleRef
 from observe.model import Observation
+from observe.page import Filled
 
 _REF = re.compile(rf"e([a-z0-9]{{{limits.TAG_CHARS}}})_([1-9][0-9]{{0,3}})", re.ASCII)
 
@@ -37,15 +38,15 @@ class Tab:
         self._ended = True
         self._ends += 1
 
-    async def observe(self, body: Body) -> Observation:
-        """A new observation; every earlier ref ends, also where this one is refused.
+    async def observe(self, body: Body, filled: Filled | None = None) -> Observation:
+        """A new observation, as observe.capture; every earlier ref ends, also where this one is refused.
 
         Raises:
             Refusal, MalformedRead: as observe.capture.
         """
         self._ended = True
         ends = self._ends
-        observation = await capture(self.page, body)
+        observation = await capture(self.page, body, filled=filled)
         self._latest, self._ended = observation, self._ends != ends
         return observation
 

@@ -73,11 +73,13 @@ TAKEOVER_SENTENCES: Mapping[TakeoverState, str] = {
 class BotTools:
     """The tools of the bots of one provider.
 
-    `formatter` decides which read is made and how it is shown. `uploads` is the folder from which files may be
-    uploaded; None: none may. `takeovers` None: there is no person.
+    `formatter` decides which read is made and how it is shown; `bounded`: of a tree no more is read than is shown,
+    where formatter and driver can. `uploads` is the folder from which files may be uploaded; None: none may.
+    `takeovers` None: there is no person.
     """
 
     formatter: str
+    bounded: bool = False
     uploads: Path | None = None
     takeovers: Takeovers | None = None
 
@@ -127,11 +129,12 @@ class BotTools:
                 return await _done(tabs, tab.page, said)
 
     async def _observe(self, tabs: BotTabs) -> Answer:
-        body: Body = "text" if get(self.formatter).needs == "text" else "ax"
+        formatter = get(self.formatter)
+        body: Body = "text" if formatter.needs == "text" else "ax"
         tab = tabs.current
         start = time.perf_counter()
         try:
-            observation = await tab.observe(body)
+            observation = await tab.observe(body, formatter.filled if self.bounded else None)
         except ObservationError:
             tabs.stages.add(body, (time.perf_counter() - start) * 1000)
             raise

@@ -165,7 +165,8 @@ class Runner:
             choice=Choice(target=arm.target, drivers={arm.target: arm.driver}),
             around=Surroundings(access={str(arm): True}),
         )
-        tools = BotTools(formatter=arm.formatter, uploads=trial.planned.task.folder / UPLOADS_FOLDER)
+        uploads = trial.planned.task.folder / UPLOADS_FOLDER
+        tools = BotTools(formatter=arm.formatter, bounded=arm.ax == "bounded", uploads=uploads)
         return Provider(make, tools, self._audit, policy)
 
     async def _attach(self, trial: _Trial, provider: Provider[Answer]) -> None:
@@ -201,7 +202,7 @@ class Runner:
             spec_digest=self._digest,
             driver=planned.arm.driver,
             target=planned.arm.target,
-            formatter=planned.arm.formatter,
+            formatter=planned.arm.representation,
             suite=planned.task.suite,
             task=planned.task.name,
             repeat=planned.repeat,

@@ -4,7 +4,7 @@ import hashlib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -25,17 +25,30 @@ MAX_SEED = 2**63 - 1
 """What every JSON reader of a manifest can hold."""
 
 
+AxRead = Literal["full", "bounded"]
+"""How much of the accessibility tree is read: all of it, or what the model is shown."""
+
+BOUNDED = "+bounded"
+"""Behind an arm's formatter: the tree is read as far as it is shown."""
+
+
 class Arm(BaseModel):
-    """One (driver, target, formatter) under comparison."""
+    """One (driver, target, formatter) under comparison, and how much of the tree is read for it."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     driver: str
     target: str
     formatter: str
+    ax: AxRead = "full"
+
+    @property
+    def representation(self) -> str:
+        """The formatter, and what of the page it is given: the part of the arm that rows name."""
+        return self.formatter + (BOUNDED if self.ax == "bounded" else "")
 
     def __str__(self) -> str:
-        return f"{self.driver}/{self.target}/{self.formatter}"
+        return f"{self.driver}/{self.target}/{self.representation}"
 
 
 class SpecFile(BaseModel):
@@ -122,7 +135,8 @@ def parse_arm(text: str) -> Arm:
     Raises:
         SpecError: it is not of this form, or a part is not known; the sentence names those there are.
     """
-    parts = text.split("/")
+    bounded = text.endswith(BOUNDED)
+    parts = text.removesuffix(BOUNDED).split("/")
     if len(parts) != 3:
         raise SpecError(f"the arm {quoted(text)} must be DRIVER/TARGET/FORMATTER, such as {DEFAULT_ARMS[-1]}")
     for part, known, kind in zip(parts, (DRIVERS, TARGETS, FORMATTERS), ("driver", "target", "formatter"), strict=True):
@@ -133,7 +147,21 @@ def parse_arm(text: str) -> Arm:
         raise SpecError(f"the arm {quoted(text)}: the driver fake and the target fake go with each other alone")
     if driver in WITHOUT_TREE and FORMATTERS[formatter].needs == "tree":
         raise SpecError(f"the arm {quoted(text)}: the driver {driver} has no tree for {formatter}; take conservative")
-    return Arm(driver=driver, target=target, formatter=formatter)
+    if bounded:
+        check_bounded(driver, formatter)
+    return Arm(driver=driver, target=target, formatter=formatter, ax="bounded" if bounded else "full")
+
+
+def check_bounded(driver: str, formatter: str) -> None:
+    """
+    Raises:
+        SpecError: the driver reads whole pages alone, or the formatter needs them.
+    """
+    if driver in WITHOUT_TREE:
+        raise SpecError(f"the driver {driver} reads whole pages alone, not bounded; take current")
+    if FORMATTERS[formatter].filled is None:
+        able = ", ".join(name for name, known in FORMATTERS.items() if known.filled is not None)
+        raise SpecError(f"the formatter {formatter} needs the whole page, not bounded; take {able}")
 
 
 def pick_tasks(names: Iterable[str] | None, known: Mapping[str, Task]) -> tuple[Task, ...]:

@@ -8,6 +8,7 @@ import pytest
 from formatters.render import render
 from observe.errors import DocumentReplaced, LoadFailed, PageGone
 from observe.model import ActionRef, AxText, ElementState, Observation, PageText, ReadCost, Stamp
+from observe.page import Filled
 
 if TYPE_CHECKING:
     from tests.conformance.conftest import Stage
@@ -162,8 +163,8 @@ async def test_a_reload_between_the_reads(stage: "Stage", monkeypatch: pytest.Mo
     before = await stage.observe("shop")
     read_ax = stage.page.read_ax
 
-    async def read_and_reload() -> AxText:
-        read = await read_ax()
+    async def read_and_reload(filled: Filled | None = None) -> AxText:
+        read = await read_ax(filled)
         await stage.reload()
         return read
 
@@ -183,8 +184,8 @@ async def test_a_reload_after_the_last_read(stage: "Stage", monkeypatch: pytest.
     read_dom = stage.page.read_dom
     stamps: list[Stamp] = []
 
-    async def read_and_reload(stamp: Stamp) -> object:
-        read = await read_dom(stamp)
+    async def read_and_reload(stamp: Stamp, *, counted: bool = True) -> object:
+        read = await read_dom(stamp, counted=counted)
         stamps.append(stamp)
         await stage.reload()
         return read

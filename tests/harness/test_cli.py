@@ -18,7 +18,7 @@ from harness.drivers.fake import FakeHost, demo
 from harness.host.tab import Tab
 from harness.targets.base import Endpoint
 from harness.trial.bot import PROMPT_DIGEST
-from harness.trial.spec import SpecFile, build_spec
+from harness.trial.spec import SpecFile, build_spec, parse_arm
 
 COMMANDS = ("doctor", "setup", "observe", "format", "tasks", "run", "report", "audit")
 NOWHERE = Endpoint(browser_ws="", http="", profile=Path(), browser_version="", os="", architecture="", pid=0)
@@ -136,9 +136,8 @@ async def test_observe_as_json_has_the_contracts_keys(formatter: str) -> None:
         page = await driver.first_page()
         await page.navigate("http://fake.test/")
         seen = await Tab(page).observe("text" if formatter == "page-text" else "ax")
-    answer = observed_json(
-        Observed(observation=seen, rendering=render(seen, formatter), format_ms=1.0), ("fake", "fake"), None
-    )
+    arm = parse_arm(f"fake/fake/{formatter}")
+    answer = observed_json(Observed(observation=seen, rendering=render(seen, formatter), format_ms=1.0), arm, None)
     keys = "url title driver target formatter tag refs refs_shown refs_total ax page_text rendering measures"
     measures = "chars utf8_bytes estimated_tokens encoding ax_ms text_ms dom_ms format_ms total_ms"
     read = {"verbatim", "truncated", "chars_total", "lines_total"}

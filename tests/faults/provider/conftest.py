@@ -160,11 +160,11 @@ class Real:
         return runtime
 
     def _held(self, step: str, work: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-        async def held(*arguments: Any) -> Any:
+        async def held(*arguments: Any, **options: Any) -> Any:
             if (hold := self.holds.get(step)) is not None:
                 hold.reached.set()
                 await hold.released.wait()
-            return await work(*arguments)
+            return await work(*arguments, **options)
 
         return held
 

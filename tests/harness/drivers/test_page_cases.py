@@ -36,7 +36,7 @@ class Between:
         page = opened.page
         self.document_nonce, self.read_ax, self.read_text = page.document_nonce, page.read_ax, page.read_text
 
-    async def read_dom(self, stamp: Stamp) -> Dom:
+    async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> Dom:
         await self._opened.mutate(self._script)
         return await self._opened.page.read_dom(stamp)
 
