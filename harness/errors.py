@@ -5,6 +5,7 @@ AxtrialError                  one sentence for the user
     SpecError                 a trial's spec names something that does not exist, or has a wrong key
     ChromeSettingWrong        the setting `chrome` does not point to a Chrome that runs
     ProfileNameWrong          the name of a kept profile is not of the agreed form (harness/targets/profile.py)
+    SessionTaken, ProfileFixed    a session is another bot's, a bot has another profile (harness/host/authority.py)
     AccessUnreadable, AccessRefused    the file of Browser Access, or a flag for it, is wrong (harness/host/access.py)
   SetupError                  something that is missing could not be brought
   TargetError                 where Chrome runs: outcome `target_failed`

@@ -130,6 +130,7 @@ class AgentPage(RealPage):
             return round(moved)
 
     async def screenshot(self) -> bytes:
+        await self.show()
         async with self._translated():
             taken = await self._cdp.send(
                 "Page.captureScreenshot", {"format": "jpeg", "quality": SCREENSHOT_QUALITY, "optimizeForSpeed": True}

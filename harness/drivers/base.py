@@ -71,6 +71,10 @@ class DriverPage(ReadablePage, Protocol):
         """Scroll what lies under the middle of the window by `delta_y` px; how far it went."""
         ...
 
+    async def show(self) -> None:
+        """Bring the tab to the front of its window: one behind another is not drawn."""
+        ...
+
     async def screenshot(self) -> bytes:
         """The viewport as JPEG, quality 60, scale 1."""
         ...

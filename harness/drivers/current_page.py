@@ -140,6 +140,7 @@ class CurrentPage(RealPage):
         return int(moved["moved"])
 
     async def screenshot(self) -> bytes:
+        await self.show()
         async with self._translated():
             return await self._page.screenshot(
                 type="jpeg", quality=SCREENSHOT_QUALITY, scale="css", timeout=SCREENSHOT_TIMEOUT_MS

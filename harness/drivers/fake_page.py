@@ -170,6 +170,10 @@ class FakePage:
         self.document.scroll_y = min(max(before + delta_y, 0), most)
         return self.document.scroll_y - before
 
+    async def show(self) -> None:
+        """Documents in memory are always in front."""
+        self._ready()
+
     async def screenshot(self) -> bytes:
         """A grey picture of the window's size: a document without a browser has no looks."""
         self._ready()

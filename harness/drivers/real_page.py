@@ -136,6 +136,10 @@ class RealPage(ABC):
         """Give the file to the field that has that mark, which leaves it again."""
         ...
 
+    async def show(self) -> None:
+        async with self._translated():
+            await self._cdp.send("Page.bringToFront")
+
     async def settle(self) -> None:
         if self.dialog is not None:
             return

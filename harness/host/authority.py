@@ -10,11 +10,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from harness.errors import UsageError, quoted
 from harness.host import control
 from harness.host.control import Control
 from harness.host.grants import Decision, Grants, Pending, Reason, Registration, Status
 from harness.host.scope import ApprovalScope, Bot, Choice, RuntimeKey
 from observe.errors import AuthorityChanged, CleanupRequired, NotAuthorized, Paused, ResumedSince, Revoked, Stopped
+
+
+class SessionTaken(UsageError):
+    """The name of a session is in use by another bot."""
+
+
+class ProfileFixed(UsageError):
+    """A bot is registered with another profile than before."""
+
 
 _SENTENCES: dict[Reason, str] = {
     CleanupRequired: "An earlier browser could not be ended, so nothing is started; a person must use Stop.",
@@ -112,6 +122,7 @@ class Authority:
         self._clock = around.clock
         self._person = around.person
         self._bots: dict[str, _BotState] = {}
+        self._sessions: dict[str, str] = {}  # whose each is, until it is over
 
     # ---- access and registration ----
 
@@ -120,17 +131,22 @@ class Authority:
 
         Raises:
             NotAuthorized: the bot's Browser Access is off.
-            ValueError: the bot is known with another profile.
+            SessionTaken: a session of this name is another bot's.
+            ProfileFixed: the bot is known with another profile.
         """
         if not self._access.get(bot.name, False):
             raise refusal(NotAuthorized)
         state = self._bots.setdefault(bot.name, _BotState(bot=bot, last_used=self._clock()))
         if state.bot != bot:
-            raise ValueError(f"bot {bot.name!r} has another profile")
+            fixed = quoted(state.bot.profile)
+            raise ProfileFixed(f"the bot {quoted(bot.name)} keeps the profile {fixed} until the host ends")
+        if self._sessions.setdefault(session, bot.name) != bot.name:
+            raise SessionTaken(f"the session {quoted(session)} is another bot's; take another name")
         return self.grants.register(bot.name, session, Revoked)
 
     def unregister(self, session: str) -> None:
         """The session is over."""
+        self._sessions.pop(session, None)
         self.grants.end(session, Revoked)
         self.grants.forget(session)
 

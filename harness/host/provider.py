@@ -87,6 +87,7 @@ class Provider(Generic[A]):
 
         Raises:
             NotAuthorized: the bot's Browser Access is off.
+            SessionTaken, ProfileFixed: the session is another bot's; the bot has another profile.
             AxtrialError: its flag cannot be read.
             CleanupRequired: an earlier browser of its profile could not be ended.
         """

@@ -124,7 +124,7 @@ class BotTabs:
         """
         owned = self._used(self.owners.own(self.bot, tab_id))
         with suppress(DialogOpen):
-            await owned.page.document_nonce()
+            await owned.page.show()
         self.owners.select(self.bot, tab_id)
         return owned.tab
 

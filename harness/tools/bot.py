@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 from pydantic import JsonValue, ValidationError
 
 from formatters.catalog import get
+from formatters.errors import MissingRead
 from formatters.escape import json_string
 from formatters.render import render
 from harness.drivers.base import Dialog as OpenDialog
@@ -140,8 +141,11 @@ class BotTools:
             raise
         tabs.stages.add("dom", observation.cost.dom_ms)
         tabs.stages.add(body, observation.cost.total_ms - observation.cost.dom_ms)
-        with tabs.stages.measure("format"):
-            rendering = render(observation, self.formatter)
+        try:
+            with tabs.stages.measure("format"):
+                rendering = render(observation, self.formatter)
+        except MissingRead as error:
+            raise BadCall(f"this driver does not read what the formatter {self.formatter} needs.") from error
         return Answer(text=rendering.text, observation=observation, rendering=rendering)
 
     async def _act(self, tab: Tab, given: object) -> str:

@@ -10,14 +10,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from formatters.catalog import get
 from harness.config import Settings
+from harness.errors import UsageError, quoted
 from harness.host.access import BrowserAccess
 from harness.host.audit import AuditLog
 from harness.host.authority import Surroundings
-from harness.host.browsers import opened_browsers
+from harness.host.browsers import DRIVERS, TARGETS, WITHOUT_TREE, opened_browsers
 from harness.host.human import HumanApprover, HumanSite, serve_human
 from harness.host.provider import Policy, Provider, opened
-from harness.host.scope import Bot, Choice
+from harness.host.scope import DEFAULT_DRIVER, Bot, Choice
 from harness.host.takeover import GivenTakeovers, Link, Takeovers
 from harness.tools.answer import Answer
 from harness.tools.bot import BotTools
@@ -44,12 +46,24 @@ class BotHost:
 
     provider: Provider[Answer]
     site: HumanSite
+    formatter: str
+
+    async def switch(self, choice: Choice) -> None:
+        """Choose another target or driver, as `Provider.switch`, which is asked only for what fits this host.
+
+        Raises:
+            UsageError: there is no such target or driver, or the driver does not read what the formatter needs.
+            CleanupRequired: a browser of the former choice could not be ended.
+        """
+        check_choice(choice, self.formatter)
+        await self.provider.switch(choice)
 
     def enter(self, bot: Bot, session: str) -> BotSession:
         """Register a session of the bot; what it calls goes through what this gives.
 
         Raises:
             NotAuthorized: the bot's Browser Access is off; `provider.set_access` switches it on.
+            SessionTaken, ProfileFixed: the session is another bot's; the bot has another profile.
             AccessUnreadable: the flags cannot be read.
             CleanupRequired: an earlier browser of its profile could not be ended.
         """
@@ -62,9 +76,11 @@ async def bot_host(settings: Settings, options: HostOptions) -> AsyncIterator[Bo
     """A host, until the block ends; then everything is stopped, and Chrome keeps what its profiles hold.
 
     Raises:
+        UsageError: as `check_choice`.
         AuditError: calls cannot be recorded.
         OSError: no port can be opened for the person's pages.
     """
+    check_choice(options.choice, options.formatter)
 
     def pause(bot: str) -> None:
         provider.pause(bot)
@@ -85,4 +101,20 @@ async def bot_host(settings: Settings, options: HostOptions) -> AsyncIterator[Bo
         policy = Policy(approver=approver, choice=options.choice, around=around)
         provider = await stack.enter_async_context(opened(Provider(browsers.make, tools, audit, policy)))
         site = await stack.enter_async_context(serve_human(provider, takeovers, approver, provider.authority.known))
-        yield BotHost(provider=provider, site=site)
+        yield BotHost(provider=provider, site=site, formatter=options.formatter)
+
+
+def check_choice(choice: Choice, formatter: str) -> None:
+    """
+    Raises:
+        UsageError: there is no such target or driver, or a driver does not read what the formatter needs.
+    """
+    needs = get(formatter).needs
+    drivers = {choice.target: DEFAULT_DRIVER, **choice.drivers}
+    for known, given, kind in ((TARGETS, drivers.keys(), "target"), (DRIVERS, drivers.values(), "driver")):
+        for name in given:
+            if name not in known:
+                raise UsageError(f"no {kind} is called {quoted(name)}; there are {', '.join(known)}")
+    for driver in drivers.values():
+        if driver in WITHOUT_TREE and needs == "tree":
+            raise UsageError(f"the driver {driver} has no tree for the formatter {formatter}; take conservative")

@@ -22,10 +22,11 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The outcome of a row. `success` is None where the state cannot be judged."""
+    """The outcome of a row. `success` is None where the state cannot be judged; `wrong` names its parts that are wrong."""
 
     outcome: Outcome
     success: bool | None
+    wrong: tuple[str, ...] = ()
 
 
 def judge(ended: Ended, state: dict[str, JsonValue] | None, task: Task) -> Verdict:
@@ -40,7 +41,7 @@ def judge(ended: Ended, state: dict[str, JsonValue] | None, task: Task) -> Verdi
         case "done" if task.is_right(state):
             return Verdict(outcome="completed", success=True)
         case "done":
-            return Verdict(outcome="wrong_result", success=False)
+            return Verdict(outcome="wrong_result", success=False, wrong=task.wrong_parts(state))
         case "gave_up":
             return Verdict(outcome="refused" if ended.refused else "bot_gave_up", success=False)
         case "limit_calls":

@@ -146,7 +146,7 @@ class Runner:
                     if trial.browser is not None:
                         log.save_driver_log(trial.browser.diagnostics())
                 trial.verdict = judge(ended, await fixture.read_back(), task)
-                trial.error = ended.detail
+                trial.error = ended.detail or _told(trial.verdict)
             if provider.cleanup_required(PROFILE):
                 trial.deviations.append("the trial's browser could not be ended")
         finally:
@@ -262,3 +262,8 @@ async def run(plan: RunPlan, ledger: Ledger, ended: Callable[[Row], None]) -> tu
             rows.append(row)
             ended(row)
     return tuple(rows)
+
+
+def _told(verdict: Verdict) -> str | None:
+    """What is wrong where the bot says that it is done; the names are the task's own."""
+    return f"not as the task expects: {', '.join(map(quoted, verdict.wrong))}" if verdict.wrong else None

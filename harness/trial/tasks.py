@@ -84,7 +84,15 @@ class Task:
 
     def is_right(self, state: dict[str, JsonValue]) -> bool:
         """Whether each part of the state that `expected` names is equal to it; other parts are not judged."""
-        return all(key in state and _canonical(state[key]) == _canonical(value) for key, value in self.expected.items())
+        return not self.wrong_parts(state)
+
+    def wrong_parts(self, state: dict[str, JsonValue]) -> tuple[str, ...]:
+        """The parts of the state that `expected` names and that are not equal to it."""
+        return tuple(
+            key
+            for key, value in self.expected.items()
+            if key not in state or _canonical(state[key]) != _canonical(value)
+        )
 
 
 def load_tasks(root: Path) -> dict[str, Task]:

@@ -194,3 +194,16 @@ async def test_refs_and_tabs_are_of_one_bot_and_one_tab(real: "Real", site: "Sit
     assert (await ada.call("click", {"ref": refs["Hit"]})).outcome == "ok"
     assert (await eve.call("click", {"ref": others["Hit"]})).outcome == "ok"
     assert (await site.heard("click", "click"), len(real.made)) == (True, 1)
+
+
+async def test_every_tab_of_a_bot_can_be_pictured(real: "Real", site: "Site") -> None:
+    session, _ = await working(real, site)
+    first = (await session.call("tabs", {"action": "list"})).text.split()[3]
+    assert (await session.call("tabs", {"action": "open", "url": site.address})).outcome == "ok"
+    other, _ = await working(real, site, "eve")
+    assert (await session.call("tabs", {"action": "select", "target_id": first})).outcome == "ok"
+    assert (await other.call("open", {"url": site.address})).outcome == "ok"
+    await session.call("wait", {"ms": 1_500})  # a tab behind another one is drawn for a moment longer
+    for bot in (session, other, session):
+        assert (await bot.call("screenshot", {})).outcome == "ok"
+        assert bot.times.run_ms < 5_000

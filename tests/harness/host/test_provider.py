@@ -5,6 +5,7 @@ import pytest
 
 from harness.drivers.fake import DEMO_URL
 from harness.errors import DriverError
+from harness.host.authority import ProfileFixed
 from harness.host.calls import BadCall, CallTimes
 from harness.host.fake import FakeRow
 from harness.host.scope import Bot
@@ -43,7 +44,7 @@ async def test_access_is_off_by_default(desk: "Desk") -> None:
 
 async def test_a_bot_keeps_its_profile(desk: "Desk") -> None:
     desk.enter("ada", "P")
-    with pytest.raises(ValueError, match="another profile"):
+    with pytest.raises(ProfileFixed):
         desk.enter("ada", "Q")
 
 

@@ -13,8 +13,9 @@ import httpx
 import pytest
 
 from harness.config import Settings, load_settings
+from harness.errors import UsageError
 from harness.host.audit import read_audit
-from harness.host.scope import Bot
+from harness.host.scope import Bot, Choice
 from harness.tools.host import BotHost, HostOptions, bot_host
 from observe.errors import NotAuthorized
 
@@ -128,7 +129,12 @@ async def test_the_bot_of_the_readme(address: str, tmp_path: Path) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     (tmp_path / "bot.py").write_text(example.replace("http://example.com/", address), encoding="utf-8")
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "bot.py", cwd=tmp_path, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        sys.executable,
+        "bot.py",
+        cwd=tmp_path,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
     link = (await process.stdout.readline()).decode().split()[-1]
@@ -137,10 +143,37 @@ async def test_the_bot_of_the_readme(address: str, tmp_path: Path) -> None:
     async with httpx.AsyncClient(base_url=address_of_pages, headers=origin, trust_env=False) as client:
         assert (await client.post(link)).status_code == 303
         await allow(client, "once")
-    said, errors = await process.communicate()
+    said, errors = await process.communicate(b"\n")
     lines = said.decode().splitlines()
+    assert lines[-1] == "Press Enter to end: "
     assert (lines[:3], process.returncode, errors) == (
         [f'Opened "{address}".', f"URL: {address}", "Title: Visits"],
         0,
         b"",
     )
+
+
+async def test_a_session_is_one_bots_and_a_choice_must_fit(settings: Settings) -> None:
+    async with bot_host(settings, HostOptions(formatter="structured", tell=lambda _bot, _link: None)) as host:
+        for bot in ("ada", "eve"):
+            host.provider.set_access(bot, True)
+        host.enter(ADA, "first")
+        for other, session, said in (
+            (Bot(name="eve", profile="work"), "first", 'the session "first" is another bot\'s; take another name'),
+            (Bot(name="ada", profile="other"), "second", 'the bot "ada" keeps the profile "work" until the host ends'),
+        ):
+            with pytest.raises(UsageError) as refused:
+                host.enter(other, session)
+            assert refused.value.message == said
+        no_tree = "the driver agent-browser has no tree for the formatter structured; take conservative"
+        for choice, said in (
+            (Choice(drivers={"local": "agent-browser"}), no_tree),
+            (Choice(drivers={"local": "other"}), 'no driver is called "other"; there are agent-browser, current, fake'),
+            (Choice(target="moon"), 'no target is called "moon"; there are local, fake'),
+        ):
+            with pytest.raises(UsageError) as refused:
+                await host.switch(choice)
+            assert refused.value.message == said
+        assert host.provider.authority.choice == Choice()
+        host.provider.unregister("first")
+        host.enter(Bot(name="eve", profile="work"), "first")
