@@ -11,6 +11,7 @@ ObservationError
       Paused                    a person paused the bot: it may only observe
       ResumedSince              it was paused and resumed since the observation
     PageGone                    the tab does not exist any more
+    TabLimit                    the bot has as many tabs as it may have
     DocumentReplaced            the document nonce differs
     DialogOpen                  a native dialog waits for its answer
     StaleRef                    not a ref of this tab's latest observation
@@ -99,6 +100,12 @@ class PageGone(Refusal):
     """The tab was closed."""
 
     kind = "page_gone"
+
+
+class TabLimit(Refusal):
+    """The bot has as many tabs as it may have."""
+
+    kind = "tab_limit"
 
 
 class DocumentReplaced(Refusal):

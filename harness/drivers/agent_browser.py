@@ -38,7 +38,7 @@ class AgentDriver:
         """
         if tabs := await self._tabs():
             async with self._opening:
-                return await self._adopt(tabs[0])
+                return await self._adopt(next(iter(tabs)))
         return await self.new_page()
 
     async def new_page(self, context: str | None = None) -> AgentPage:
@@ -77,10 +77,10 @@ class AgentDriver:
             raise
 
     async def _start(self, target_id: str, stack: AsyncExitStack) -> AgentPage:
-        before = set(await self._tabs())
+        before = await self._tabs()
         child = await stack.enter_async_context(native_child(self._binary, self._endpoint, target_id, self._queue))
-        if set(await self._tabs()) != before:
-            raise DriverError("the native driver opened or closed a tab")
+        if any(opener is None for tab, opener in (await self._tabs()).items() if tab not in before):
+            raise DriverError("the native driver opened a tab")  # one with an opener is a page's doing
         try:
             address = self._endpoint.browser_ws.partition("/devtools/")[0] + f"/devtools/page/{target_id}"
             cdp = await stack.enter_async_context(open_cdp(address))
@@ -91,9 +91,10 @@ class AgentDriver:
         await page.start(VIEWPORT)
         return page
 
-    async def _tabs(self) -> list[str]:
+    async def _tabs(self) -> dict[str, str | None]:
+        """The tabs there are, each with the one whose page opened it."""
         found = await self._send("Target.getTargets", {"filter": [{"type": "page"}]})
-        return [each["targetId"] for each in found["targetInfos"]]
+        return {each["targetId"]: each.get("openerId") for each in found["targetInfos"]}
 
     async def _send(self, method: str, params: Json) -> Json:
         try:

@@ -2,11 +2,17 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from harness.drivers.base import Dialog
 from observe.errors import DialogOpen
+from observe.limits import MAX_DIALOG_CHARS
 
 OPEN = "A native {kind} dialog is open; answer it with the tool dialog."
+
+MAX_ALERTS = 1_000
+MAX_WORDS = 10
+"""Alerts whose words are kept: a page that nobody looks at can open them without end."""
 
 Answer = Callable[[bool, str | None], Awaitable[None]]
 """Sends a dialog's answer to the browser: accept or dismiss, and the text of a prompt."""
@@ -29,8 +35,10 @@ class OpenDialogs:
         return None if self._waiting is None else self._waiting[0]
 
     def accepted(self, alert: Dialog) -> None:
-        """Keep an alert that is being accepted, to be told."""
-        self._alerts.append(alert)
+        """Keep an alert that is being accepted, to be told; beyond MAX_ALERTS it is forgotten."""
+        if len(self._alerts) < MAX_ALERTS:
+            message = alert.message[:MAX_DIALOG_CHARS] if len(self._alerts) < MAX_WORDS else ""
+            self._alerts.append(replace(alert, message=message))
         self.shown += 1
 
     def wait(self, dialog: Dialog, answer: Answer) -> DialogOpen:

@@ -123,6 +123,7 @@ class Authority:
         self._person = around.person
         self._bots: dict[str, _BotState] = {}
         self._sessions: dict[str, str] = {}  # whose each is, until it is over
+        self._closed = False
 
     # ---- access and registration ----
 
@@ -130,10 +131,13 @@ class Authority:
         """A new registration of the bot's session; an older one of the same session is replaced, and ends.
 
         Raises:
+            Stopped: the host is being closed.
             NotAuthorized: the bot's Browser Access is off.
             SessionTaken: a session of this name is another bot's.
             ProfileFixed: the bot is known with another profile.
         """
+        if self._closed:
+            raise refusal(Stopped)
         if not self._access.get(bot.name, False):
             raise refusal(NotAuthorized)
         state = self._bots.setdefault(bot.name, _BotState(bot=bot, last_used=self._clock()))
@@ -146,8 +150,10 @@ class Authority:
 
     def unregister(self, session: str) -> None:
         """The session is over."""
-        self._sessions.pop(session, None)
+        bot = self._sessions.pop(session, None)
         self.grants.end(session, Revoked)
+        if bot is not None and not self.grants.sessions(bot):
+            self._person.end(bot)
         self.grants.forget(session)
 
     def set_access(self, bot: str, on: bool) -> None:
@@ -184,6 +190,12 @@ class Authority:
             state.control = control.reset(state.control)
         return tuple(ended)
 
+    def close(self) -> None:
+        """The host ends: nobody may do anything any more."""
+        self._closed = True
+        for bot in self._bots:
+            self.end_bot(bot, Stopped)
+
     def pause(self, bot: str) -> None:
         """Let the bot only observe."""
         self._bots[bot].control = control.pause(self._bots[bot].control)
@@ -200,8 +212,12 @@ class Authority:
 
         Raises:
             NotAuthorized, Revoked, Stopped: the session has no registration.
+            Revoked: the bot's Browser Access was switched off, be it by another process.
         """
         registration = self.grants.live(session)
+        if registration is not None and not self._access.get(registration.bot, False):
+            self.end_bot(registration.bot, Revoked)
+            registration = None
         if registration is None:
             raise refusal(self.grants.reason(session) or NotAuthorized)
         now = self._bots[registration.bot].control

@@ -145,8 +145,9 @@ class Recorded:
         try:
             self.audit.end(self._number, outcome_of(error), worked_ms, sentence_of(error))
         except AuditError as fault:
-            if error is None:
-                raise NotRecorded(NOT_RECORDED, input_sent=True) from fault
+            if error is None or isinstance(error, ObservationError | BadCall | AxtrialError):
+                sent = True if error is None else getattr(error, "input_sent", None)
+                raise NotRecorded(NOT_RECORDED, input_sent=sent) from fault
         finally:
             self.times.total_ms = (time.perf_counter() - self._start) * 1000
 

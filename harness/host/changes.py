@@ -1,6 +1,7 @@
 """What ends browsers: stop, switch, idleness, loss. Authority goes first and at once; then the cleanup is awaited."""
 
 import asyncio
+from collections.abc import Awaitable, Iterable
 from contextlib import suppress
 
 from harness.host.authority import Authority
@@ -50,6 +51,7 @@ class Changes:
             CleanupRequired: a browser could not be ended; its profile stays blocked, its sessions unregistered.
         """
         if choice == self._authority.choice:
+            await self._unblock()
             return
         for registration in self._authority.choose(choice):
             self._waiting[registration.session] = self._authority.bot(registration.bot)
@@ -62,10 +64,21 @@ class Changes:
         if not all(done):
             raise CleanupRequired("A browser of the former choice could not be ended; a person must use Stop.")
 
+    async def _unblock(self) -> None:
+        """The same choice again, after a switch to it that failed: what that one left is tried again."""
+        blocked = [profile for profile in self._slots.profiles() if self._slots.of(profile).blocked]
+        done = await asyncio.gather(*(self._ended(profile) for profile in blocked))
+        self._register_again()
+        if not all(done):
+            raise CleanupRequired("A browser of the former choice could not be ended; a person must use Stop.")
+
     async def idle_tick(self) -> None:
-        """Close the tabs of idle bots and end idle browsers; try again where an earlier cleanup failed."""
-        profiles = self._slots.profiles()
-        await asyncio.gather(*(self._tick(profile) for profile in profiles))
+        """Close the tabs of idle bots and end idle browsers; try again where an earlier cleanup failed.
+
+        Raises:
+            ExceptionGroup: faults of the host, after all profiles were looked after.
+        """
+        await _all(self._tick(profile) for profile in self._slots.profiles())
 
     async def lost(self, profile: str, runtime: Runtime) -> None:
         """A browser ended by itself: its tabs are gone; the next one is started only when a bot opens an address.
@@ -80,10 +93,16 @@ class Changes:
         await self._slots.of(profile).lost(runtime)
 
     async def close(self) -> None:
-        """Stop everything; a browser that cannot be ended is left to the next start's sweep."""
-        for profile in self._slots.profiles():
-            self._end_profile(profile, Stopped)
-        await asyncio.gather(*(self._ended(profile) for profile in self._slots.profiles()))
+        """Stop everything for good; a browser that cannot be ended is left to the next start's sweep.
+
+        Raises:
+            ExceptionGroup: faults of the host, after all browsers were ended that can be.
+        """
+        self._authority.close()
+        self._waiting.clear()
+        for owner in self._owners.owners():
+            self._owners.drop(owner)
+        await _all(self._ended(profile) for profile in self._slots.profiles())
 
     async def _tick(self, profile: str) -> None:
         slot = self._slots.of(profile)
@@ -130,3 +149,10 @@ class Changes:
                 del self._waiting[session]
                 with suppress(NotAuthorized):  # its access was switched off meanwhile
                     self._authority.register(bot, session)
+
+
+async def _all(work: Iterable[Awaitable[object]]) -> None:
+    """Everything is done to its end, whatever fails; then the faults are raised."""
+    ended = await asyncio.gather(*work, return_exceptions=True)
+    if faults := [one for one in ended if isinstance(one, Exception)]:
+        raise ExceptionGroup("browsers could not be looked after", faults)

@@ -14,8 +14,9 @@ WHILE_PAUSED = frozenset({"observe"})
 TELLS_OF_CONTROL = frozenset({"takeover"})
 """What asks for a person and waits until one has let go: it touches no page, and the pause is what it waits through."""
 
-NEEDS_FRESH = frozenset({"click", "type", "select_option", "press_key", "scroll", "upload", "dialog"})
-"""What acts on a page that the bot must have seen since the latest change."""
+NEEDS_FRESH = frozenset({"click", "type", "select_option", "press_key", "scroll", "upload"})
+"""What acts on a page that the bot must have seen since the latest change. An open dialog is told by every refusal, and
+nothing can be observed before it is answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

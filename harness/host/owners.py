@@ -6,7 +6,7 @@ No waiting here, and no idea of what an owner or a tab is: an owner is a key, a 
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
-from observe.errors import PageGone
+from observe.errors import PageGone, TabLimit
 
 T = TypeVar("T")
 
@@ -15,6 +15,20 @@ Admit = Callable[[str, Mapping[str, int]], None]
 
 NOT_OWN = "You have no tab of this id."
 NO_CURRENT = "No tab is selected; open an address, or select one of your tabs."
+
+
+MAX_TABS = 20
+"""Tabs of one bot at a time; each takes a process of its own, and some 100 MB."""
+
+
+def few_each(owner: str, counts: Mapping[str, int]) -> None:
+    """At most MAX_TABS for each owner.
+
+    Raises:
+        TabLimit: the owner has them.
+    """
+    if counts.get(owner, 0) >= MAX_TABS:
+        raise TabLimit(f"You have {MAX_TABS} tabs, and no more are allowed; close one first.")
 
 
 def anyone(_owner: str, _counts: Mapping[str, int]) -> None:

@@ -17,11 +17,11 @@ from harness.errors import DriverError
 from harness.host.approvals import APPROVAL_S, Approvals, Approver
 from harness.host.audit import AuditEntry
 from harness.host.authority import Authority, Fence, Surroundings, Ticket
-from harness.host.calls import Audit, Call, CallTimes, Recorded, current, until_ended
+from harness.host.calls import Audit, BadCall, Call, CallTimes, Recorded, current, until_ended
 from harness.host.changes import IDLE_LIMIT_S, IDLE_TICK_S, Changes
 from harness.host.grants import Registration
 from harness.host.lane import Lanes
-from harness.host.owners import Admit, Owners, anyone
+from harness.host.owners import Admit, Owners, few_each
 from harness.host.redact import redact
 from harness.host.runtime import MakeRuntime, Slots
 from harness.host.scope import Bot, Choice
@@ -62,7 +62,7 @@ class Policy:
     approver: Approver
     choice: Choice = field(default_factory=Choice)
     around: Surroundings = field(default_factory=Surroundings)
-    admit: Admit = anyone
+    admit: Admit = few_each
     approval_s: float = APPROVAL_S
     idle_limit_s: float = IDLE_LIMIT_S
 
@@ -97,8 +97,10 @@ class Provider(Generic[A]):
         return self.authority.register(bot, session)
 
     def unregister(self, session: str) -> None:
-        """The session is over: what it runs is cancelled, and nothing of it is kept."""
+        """The session is over: what it runs is cancelled, nothing of it is kept, and no ref outlives it."""
         self._changes.forget(session)
+        if (registration := self.authority.grants.live(session)) is not None:
+            self._end_refs(registration.bot)
         self.authority.unregister(session)
 
     def set_access(self, bot: str, on: bool) -> None:
@@ -122,8 +124,12 @@ class Provider(Generic[A]):
         times = CallTimes() if times is None else times
         registration = self.authority.grants.live(session)
         bot = NOBODY if registration is None else registration.bot
-        entry = AuditEntry(bot=bot, session=session, tool=tool, summary=redact(tool, arguments))
+        known = isinstance(tool, str) and isinstance(arguments, Mapping)
+        summary = redact(tool, arguments) if known else ""
+        entry = AuditEntry(bot=bot, session=session, tool=tool if known else "", summary=summary)
         with Recorded(self._audit, entry, times):
+            if not known:
+                raise BadCall("a call is the name of a tool, and an object of its parameters.")
             call = Call(ticket=self.authority.issue(session, tool), times=times)
             try:
                 async with until_ended(call.ticket.registration):
@@ -228,10 +234,15 @@ class Provider(Generic[A]):
 async def opened(provider: Provider[A], tick_s: float = IDLE_TICK_S) -> AsyncIterator[Provider[A]]:
     """The provider at work: idleness is looked after, and at the end everything is stopped."""
 
+    faults: list[Exception] = []
+
     async def tick() -> None:
         while True:
             await asyncio.sleep(tick_s)
-            await provider.idle_tick()
+            try:
+                await provider.idle_tick()
+            except ExceptionGroup as group:  # the next tick tries again; raised in the end, so that it is seen
+                faults[:] = group.exceptions
 
     ticking = asyncio.create_task(tick())
 
@@ -245,4 +256,6 @@ async def opened(provider: Provider[A], tick_s: float = IDLE_TICK_S) -> AsyncIte
     finally:
         await finish(end())
         if not ticking.cancelled():
-            ticking.result()  # a fault, which must not pass unseen
+            ticking.result()
+        if faults:
+            raise ExceptionGroup("browsers could not be looked after", faults)

@@ -25,7 +25,8 @@ MAX_FILE_NAME_CHARS = 120
 """Leaves room for size and ref behind the name."""
 
 _REF = re.compile(rf"e[a-z0-9]{{{limits.TAG_CHARS}}}_[1-9][0-9]{{0,3}}", re.ASCII)
-_TAB_ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_TAB_ID = re.compile(r"[0-9A-F]{32}|FAKE[0-9]{1,6}", re.ASCII)
+_ADDRESS = re.compile(r"https?://[^\s]+", re.ASCII)
 _USER_PART = re.compile(r"^([a-z][a-z0-9+.-]*:[/\\]*)[^/\\?#]*@", re.ASCII | re.IGNORECASE)
 """Name and password before an address's host."""
 
@@ -149,7 +150,11 @@ def _tab_id(given: Arguments) -> str:
 
 
 def _url(value: JsonValue) -> str:
-    return cut(_USER_PART.sub(rf"\1{CUT_MARK}@", value), MAX_URL_CHARS) if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    if _ADDRESS.fullmatch(value) is None:
+        return "no address"
+    return cut(_USER_PART.sub(rf"\1{CUT_MARK}@", value), MAX_URL_CHARS)
 
 
 def _length(what: str, value: JsonValue) -> str:

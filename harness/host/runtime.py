@@ -99,7 +99,8 @@ class Slot:
         await self.ready()
         guard()
         if self.runtime is not None and self._start is not None and self._start.done() and not self.runtime.alive:
-            await self.dispose()  # it ended by itself, and no call has noticed yet
+            await self.lost(self.runtime)  # it ended by itself, and no call has noticed yet
+            await self.ready()
             guard()
         if self.runtime is None or self._start is None:
             self.runtime = self._make(key)
@@ -113,14 +114,19 @@ class Slot:
         return runtime
 
     async def _bring_up(self, runtime: Runtime) -> None:
+        up = False
         try:
             async with asyncio.timeout(START_S):
                 await runtime.start()
-        except (AxtrialError, TimeoutError) as error:
-            self._queue(self._dispose)
-            if isinstance(error, TimeoutError):
-                raise DriverError(f"The browser did not come up within {START_S:g} s.") from error
+            up = True
+        except TimeoutError as error:
+            raise DriverError(f"The browser did not come up within {START_S:g} s.") from error
+        except asyncio.CancelledError:
+            up = True  # who ends the start ends the rest too
             raise
+        finally:
+            if not up:
+                self._queue(self._dispose)
 
     async def dispose(self) -> None:
         """End the browser, also one that is coming up, or try again; whoever waits for the profile waits for this.
@@ -140,8 +146,14 @@ class Slot:
         Raises:
             CleanupRequired: as `dispose`.
         """
-        if self.runtime is runtime:
-            await self.dispose()
+
+        async def end() -> None:
+            if self.runtime is runtime:  # a cleanup that was under way may have ended it
+                await self._dispose()
+
+        await self.clean(end)
+        if self._left:
+            raise CleanupRequired(BLOCKED)
 
     async def clean(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Carry out `work` behind the barrier, after the cleanup under way, also where the caller is cancelled."""

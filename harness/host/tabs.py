@@ -1,10 +1,12 @@
 """The tabs of one bot as a call may use them: only its own, and only in its own name."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from harness.drivers.base import DriverPage
+from harness.errors import AxtrialError
 from harness.host.authority import Authority, refusal
 from harness.host.calls import Call
 from harness.host.guarded import GuardedPage
@@ -96,7 +98,7 @@ class BotTabs:
         self.owners.admit(self.bot)
         runtime = await self.slot.started(ticket.scope.key, lambda: self.authority.check(ticket))
         self.call.runtime = runtime
-        page = await runtime.new_page()
+        page = await _new_page(runtime)
         if ticket.registration.ended is not None:
             await close_page(page)
             raise refusal(ticket.registration.ended)
@@ -148,3 +150,23 @@ async def close_page(page: DriverPage) -> None:
     """Close a tab that nobody owns, within bounds; one that is gone, or does not close, is left alone."""
     with suppress(ObservationError):
         await bounded(page.close(), CLOSE_S)
+
+
+_CLOSING: set[asyncio.Task[None]] = set()
+
+
+async def _new_page(runtime: Runtime) -> DriverPage:
+    """A new tab; where the caller is cancelled meanwhile, it is closed as soon as it is there."""
+    making = asyncio.ensure_future(runtime.new_page())
+
+    async def close() -> None:
+        with suppress(ObservationError, AxtrialError):
+            await close_page(await making)
+
+    try:
+        return await asyncio.shield(making)
+    except asyncio.CancelledError:
+        closing = asyncio.create_task(close())
+        _CLOSING.add(closing)
+        closing.add_done_callback(_CLOSING.discard)
+        raise

@@ -7,6 +7,9 @@ from harness.host.calls import BadCall
 
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024
 
+ABSENT = "there is no such file in the folder for uploads."
+"""The same for what is not there and for what lies elsewhere: nobody learns which files this machine has."""
+
 
 def upload_file(folder: Path | None, given: str) -> Path:
     """The file that `given` names, absolute or relative to `folder`, with every symbolic link followed.
@@ -22,9 +25,9 @@ def upload_file(folder: Path | None, given: str) -> Path:
         inside = path.is_relative_to(allowed)
         found = path.stat()
     except (OSError, ValueError, RuntimeError) as error:  # not there; no path at all; links in a circle
-        raise BadCall("the file to upload does not exist.") from error
+        raise BadCall(ABSENT) from error
     if not inside:
-        raise BadCall("only files in the folder for uploads are uploaded.")
+        raise BadCall(ABSENT)
     if not stat.S_ISREG(found.st_mode):
         raise BadCall("only regular files are uploaded.")
     if found.st_size > MAX_UPLOAD_BYTES:

@@ -21,6 +21,7 @@ from harness.host.human import HumanApprover, HumanSite, serve_human
 from harness.host.provider import Policy, Provider, opened
 from harness.host.scope import DEFAULT_DRIVER, Bot, Choice
 from harness.host.takeover import GivenTakeovers, Link, Takeovers
+from harness.targets.profile import profile_folder
 from harness.tools.answer import Answer
 from harness.tools.bot import BotTools
 from harness.tools.session import BotSession
@@ -46,6 +47,7 @@ class BotHost:
 
     provider: Provider[Answer]
     site: HumanSite
+    settings: Settings
     formatter: str
 
     async def switch(self, choice: Choice) -> None:
@@ -64,9 +66,11 @@ class BotHost:
         Raises:
             NotAuthorized: the bot's Browser Access is off; `provider.set_access` switches it on.
             SessionTaken, ProfileFixed: the session is another bot's; the bot has another profile.
+            ProfileNameWrong: the profile's name is not of the agreed form.
             AccessUnreadable: the flags cannot be read.
             CleanupRequired: an earlier browser of its profile could not be ended.
         """
+        profile_folder(self.settings, bot.profile)  # its name is checked before anything begins
         self.provider.register(bot, session)
         return BotSession(self.provider, session)
 
@@ -101,7 +105,7 @@ async def bot_host(settings: Settings, options: HostOptions) -> AsyncIterator[Bo
         policy = Policy(approver=approver, choice=options.choice, around=around)
         provider = await stack.enter_async_context(opened(Provider(browsers.make, tools, audit, policy)))
         site = await stack.enter_async_context(serve_human(provider, takeovers, approver, provider.authority.known))
-        yield BotHost(provider=provider, site=site, formatter=options.formatter)
+        yield BotHost(provider=provider, site=site, settings=settings, formatter=options.formatter)
 
 
 def check_choice(choice: Choice, formatter: str) -> None:

@@ -22,7 +22,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The outcome of a row. `success` is None where the state cannot be judged; `wrong` names its parts that are wrong."""
+    """The outcome of a row. `success` is None where the state cannot be judged; `wrong`: its wrong parts."""
 
     outcome: Outcome
     success: bool | None

@@ -48,7 +48,7 @@ def test_the_transitions() -> None:
         (RESUMED, 2, "press_key", ResumedSince),
         (RESUMED, 2, "scroll", ResumedSince),
         (RESUMED, 2, "upload", ResumedSince),
-        (RESUMED, 2, "dialog", ResumedSince),
+        (RESUMED, 2, "dialog", None),
         (SEEN, 2, "click", None),
         (SEEN, 1, "click", ResumedSince),
     ],
