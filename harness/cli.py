@@ -231,7 +231,7 @@ def audit(
     if as_json:
         show.print_text(read_audit.calls_json(answer.rows))
     elif answer.rows:
-        show.out.print(read_audit.calls_table(answer.rows))
+        read_audit.print_calls(show.out, answer.rows)
 
 
 def _report_step(line: str) -> None:

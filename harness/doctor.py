@@ -59,6 +59,7 @@ def examine(settings: Settings) -> list[Check]:
     """
     return [
         _chrome(settings),
+        *([_display()] if settings.headed else []),  # without a window none is needed
         _driver_current(),
         _driver_agent_browser(settings),
         _container_engine(),
@@ -76,15 +77,19 @@ def _chrome(settings: Settings) -> Check:
     except ChromeNotFound as error:
         remedy = "axtrial setup"
         return Check(name="chrome", ok=False, version=None, detail=error.message, remedy=remedy, required=True)
-    try:
-        if settings.headed:
-            find_screen(whole_environment())
-    except NoDisplay as error:
-        remedy = "unset AXTRIAL_HEADED, or run under xvfb-run"
-        return Check(name="chrome", ok=False, version=found.version, detail=error.message, remedy=remedy, required=True)
     root = "; runs with --no-sandbox (root)" if runs_without_sandbox() else ""
     detail = f"{quoted(str(found.path))}, {found.source}{root}"
     return Check(name="chrome", ok=True, version=found.version, detail=detail, required=True)
+
+
+def _display() -> Check:
+    try:
+        screen = find_screen(whole_environment())
+    except NoDisplay as error:
+        remedy = "unset AXTRIAL_HEADED, or run under xvfb-run"
+        return Check(name="display", ok=False, version=None, detail=error.message, remedy=remedy, required=True)
+    detail = "the system's own" if screen is None else f"{screen}, takes connections"
+    return Check(name="display", ok=True, version=None, detail=detail, required=True)
 
 
 def _driver_current() -> Check:

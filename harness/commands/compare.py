@@ -14,7 +14,6 @@ from harness.config import ENCODING_FOLDER, Settings, prepare_encoding, whole_en
 from harness.errors import UsageError, quoted
 from harness.targets.chrome import find_chrome
 from harness.targets.display import find_screen
-from harness.trial.bot import PROMPT_DIGEST
 from harness.trial.ledger import MANIFEST, Ledger, new_ledger, resume_ledger
 from harness.trial.manifest import new_manifest
 from harness.trial.run import RunPlan, run
@@ -73,11 +72,9 @@ def prepare(given: SpecFile, out: Path | None, *, resume: bool, settings: Settin
     chrome = find_chrome(settings) if any(arm.target == "local" for arm in spec.arms) else None
     if chrome is not None and settings.headed:
         find_screen(whole_environment())
-    if resume:
-        ledger = resume_ledger(folder, spec.digest(PROMPT_DIGEST))
-    else:
-        manifest = new_manifest(spec, trials, None if chrome is None else chrome.version)
-        ledger = new_ledger(folder, {**manifest, "fixtures": given.fixtures})
+    manifest = new_manifest(spec, trials, None if chrome is None else chrome.version)
+    manifest["fixtures"] = given.fixtures
+    ledger = resume_ledger(folder, manifest) if resume else new_ledger(folder, manifest)
     encoding = load_estimator(settings)
     plan = RunPlan(
         spec=spec,

@@ -22,12 +22,16 @@ UNANSWERED = "Nobody allowed the use of the browser in time; try again later."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequest:
-    """What is asked: whether this session of this bot may use the browser of `scope`. `tool` is that of its call."""
+    """What is asked: whether this session of this bot may use the browser of `scope`.
+
+    `tool` is that of its call, and `summary` what the record says of the call's arguments; empty: nothing.
+    """
 
     bot: str
     session: str
     tool: str
     scope: ApprovalScope
+    summary: str = ""
 
 
 class Approver(Protocol):
@@ -58,15 +62,17 @@ class Approvals:
     def __len__(self) -> int:
         return len(self._open)
 
-    async def granted(self, ticket: Ticket, times: CallTimes) -> None:
+    async def granted(self, ticket: Ticket, times: CallTimes, summary: str = "") -> None:
         """Return once the ticket's session is allowed; ask, if nobody did yet.
+
+        `summary` is what the record says of the call, as harness.host.redact makes it: a person is shown it.
 
         Raises:
             NotAuthorized: it was denied, or nobody answered in time.
         """
         if self._authority.status(ticket) == "unasked":
             number = ticket.registration.number
-            task = self._open.get(number) or self._begin(ticket)
+            task = self._open.get(number) or self._begin(ticket, summary)
             with times.measure("approval_ms"):
                 await asyncio.wait({task})
             if not task.cancelled():
@@ -79,11 +85,15 @@ class Approvals:
             case "granted":
                 return
 
-    def _begin(self, ticket: Ticket) -> asyncio.Task[None]:
+    def _begin(self, ticket: Ticket, summary: str) -> asyncio.Task[None]:
         registration = ticket.registration
         pending = self._authority.grants.ask(registration.session, registration.bot, ticket.scope)
         request = ApprovalRequest(
-            bot=registration.bot, session=registration.session, tool=ticket.tool, scope=ticket.scope
+            bot=registration.bot,
+            session=registration.session,
+            tool=ticket.tool,
+            scope=ticket.scope,
+            summary=summary,
         )
         task = asyncio.create_task(self._ask(pending, request))
         self._open[registration.number] = task

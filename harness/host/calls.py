@@ -67,10 +67,14 @@ class CallTimes:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Call:
-    """A call that has its ticket. `input_begun`: input may have reached the page. `runtime` is the one it used."""
+    """A call that has its ticket. `input_begun`: input may have reached the page. `runtime` is the one it used.
+
+    `summary` is that of its record.
+    """
 
     ticket: Ticket
     times: CallTimes = field(default_factory=CallTimes)
+    summary: str = ""
     input_begun: bool = False
     runtime: Runtime | None = None
 

@@ -54,7 +54,7 @@ class Grants:
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
         self._live: dict[str, Registration] = {}
-        self._reasons: dict[str, Reason] = {}
+        self._reasons: dict[str, tuple[str, Reason]] = {}  # bot and reason by session, the latest last
         self._answers: dict[str, tuple[Status, ApprovalScope]] = {}
         self._pending: dict[str, Pending] = {}
         self._rules: dict[str, ApprovalScope] = {}
@@ -81,12 +81,17 @@ class Grants:
         self._answers.pop(session, None)
         self._pending.pop(session, None)
         if registration is not None:
-            self._reasons[session] = reason
+            self._reasons[session] = (registration.bot, reason)
             registration.end(reason)
 
     def reason(self, session: str) -> Reason | None:
         """Why the session's latest registration ended; None: it has one, or never had one."""
-        return self._reasons.get(session)
+        found = self._reasons.get(session)
+        return None if found is None else found[1]
+
+    def latest_end(self, bot: str) -> Reason | None:
+        """Why the bot's registration that ended last did so; None: none did, or its session is forgotten."""
+        return next((reason for owner, reason in reversed(self._reasons.values()) if owner == bot), None)
 
     def forget(self, session: str) -> None:
         """The session is over: nothing is kept of it."""

@@ -4,8 +4,6 @@ Plain forms on loopback, no script. Two kinds of session, each begun by a link t
 every bot, that of a takeover its one bot. All that the pages show is read anew, and the provider alone decides.
 """
 
-import asyncio
-import itertools
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,63 +16,17 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from harness.host.approvals import ApprovalRequest
 from harness.host.grants import Decision
+from harness.host.human_desk import Desk, HumanApprover
 from harness.host.human_gate import Gate, Sessions, served
-from harness.host.human_pages import BotView, Notice, Pages, bot_key
+from harness.host.human_pages import Notice, Pages, bot_key
 from harness.host.provider import Provider
 from harness.host.scope import Bot
 from harness.host.takeover import Link, LinkRefused, Takeovers
-from observe.errors import CleanupRequired, NotAuthorized
 
-MAX_QUESTIONS = 100
-"""Questions that wait at once; a person could not answer more, and the page could not show them."""
+__all__ = ["HumanApprover", "HumanSite", "serve_human"]
+
 DECISIONS: Mapping[str, Decision] = {"once": "once", "always": "always", "deny": "deny"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """One approval that waits for its answer."""
-
-    number: str
-    request: ApprovalRequest
-    answer: "asyncio.Future[Decision]" = field(repr=False)
-
-
-class HumanApprover:
-    """Asks the person at the host's pages."""
-
-    def __init__(self) -> None:
-        self._numbers = itertools.count(1)
-        self._open: dict[str, Question] = {}
-
-    async def ask(self, request: ApprovalRequest) -> Decision:
-        """The person's answer; a question that is cancelled is not shown any more.
-
-        Raises:
-            NotAuthorized: too many wait.
-        """
-        if len(self._open) >= MAX_QUESTIONS:
-            raise NotAuthorized("Too many sessions wait for a person's answer; try again later.")
-        answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
-        question = Question(number=str(next(self._numbers)), request=request, answer=answer)
-        self._open[question.number] = question
-        try:
-            return await answer
-        finally:
-            self._open.pop(question.number, None)
-
-    def waiting(self) -> tuple[Question, ...]:
-        """The questions that nobody has answered, oldest first."""
-        return tuple(one for one in self._open.values() if not one.answer.done())
-
-    def answer(self, number: str, decision: Decision) -> bool:
-        """Answer a question; False: it does not wait any more."""
-        question = self._open.pop(number, None)
-        if question is None or question.answer.done():
-            return False
-        question.answer.set_result(decision)
-        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +56,7 @@ async def serve_human(
     pages = Pages()
 
     def made(port: int) -> ASGIApp:
-        desk = _Desk(provider=provider, takeovers=takeovers, approver=approver, bots=bots)
+        desk = Desk(provider=provider, takeovers=takeovers, approver=approver, bots=bots)
         return Gate(_application(_Handlers(desk, sessions, pages, port)), f"127.0.0.1:{port}", pages.style_source)
 
     async with served(made) as port:
@@ -112,56 +64,10 @@ async def serve_human(
         yield HumanSite(address=address, operator_link=f"{address}operator/{sessions.operator_token()}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Desk:
-    """What the pages are about, and what their buttons do."""
-
-    provider: Provider[Any]
-    takeovers: Takeovers
-    approver: HumanApprover
-    bots: Callable[[], Sequence[Bot]]
-
-    def is_used(self, bot: Bot) -> bool:
-        """Whether the bot has registered once; before that there is nothing to pause."""
-        return bot.name in self.provider.authority.bots(bot.profile)
-
-    def resume(self, bot: str) -> None:
-        """Let the bot go on; a person who had taken it over has let go."""
-        self.provider.resume(bot)
-        self.takeovers.release(bot)
-
-    async def stop(self, profile: str, kept: str | None = None) -> bool:
-        """Stop the profile, whose links are dead from now on; whether all of its browser is gone.
-
-        Where it is not, the takeover of the bot `kept` goes on, so that its person can stop again.
-        """
-        for name in self.provider.authority.bots(profile):
-            if name != kept:
-                self.takeovers.end(name)
-        try:
-            await self.provider.stop(profile)
-        except CleanupRequired:
-            return False
-        if kept is not None:
-            self.takeovers.end(kept)
-        return True
-
-    def view(self, bot: Bot) -> BotView:
-        """The bot as it is now."""
-        used = self.is_used(bot)
-        return BotView(
-            bot=bot,
-            used=used,
-            paused=used and self.provider.authority.control(bot.name).paused,
-            cleanup_required=self.provider.cleanup_required(bot.profile),
-            takeover=self.takeovers.status(bot.name),
-        )
-
-
 class _Handlers:
     """The requests that the pages answer."""
 
-    def __init__(self, desk: _Desk, sessions: Sessions, pages: Pages, port: int) -> None:
+    def __init__(self, desk: Desk, sessions: Sessions, pages: Pages, port: int) -> None:
         self._desk = desk
         self._sessions = sessions
         self._pages = pages
@@ -205,7 +111,9 @@ class _Handlers:
         if not self._is_operator(request):
             return self._pages.notice("forbidden")
         bots = [self._desk.view(bot) for bot in self._desk.bots()]
-        return self._pages.overview(bots, self._desk.approver.waiting(), still="still" in request.query_params)
+        asked = self._desk.approver.waiting()
+        stopped = request.query_params.get("stopped")
+        return self._pages.overview(bots, asked, still="still" in request.query_params, stopped=stopped)
 
     async def answer(self, request: Request) -> Response:
         """A button of a question."""
@@ -223,12 +131,15 @@ class _Handlers:
             return self._pages.notice("forbidden")
         bot = next((one for one in self._desk.bots() if bot_key(one.name) == request.path_params["key"]), None)
         action = request.path_params["action"]
-        if bot is None or action not in ("pause", "resume", "stop"):
+        if bot is None or action not in ("pause", "resume", "stop", "takeover"):
             return self._pages.notice("nothing")
         if action == "stop":
-            return _to("/") if await self._desk.stop(bot.profile) else self._pages.notice("cleanup")
+            gone = await self._desk.stop(bot.profile)
+            return _to(f"/?stopped={bot_key(bot.name)}") if gone else self._pages.notice("cleanup")
         if not self._desk.is_used(bot):
             return self._pages.notice("unused")
+        if action == "takeover":
+            return self._take_over_for_operator(bot)
         if action == "pause":
             self._desk.provider.pause(bot.name)
         else:
@@ -246,8 +157,8 @@ class _Handlers:
         """Its button Resume: the person lets go."""
         if (bot := self._bot_in_hand(request)) is None:
             return self._pages.notice("forbidden")
-        self._desk.resume(bot.name)
-        return self._left(bot, "released")
+        self._desk.let_go(bot.name)
+        return self._left(request, bot, "released")
 
     async def stop(self, request: Request) -> Response:
         """Its button Stop."""
@@ -255,11 +166,18 @@ class _Handlers:
             return self._pages.notice("forbidden")
         if not await self._desk.stop(bot.profile, kept=bot.name):
             return self._pages.notice("cleanup", back="/bot")
-        return self._left(bot, "stopped")
+        return self._left(request, bot, "stopped")
 
     async def nothing(self, _request: Request, _error: Exception) -> Response:
         """Any other address or method."""
         return self._pages.notice("nothing")
+
+    def _take_over_for_operator(self, bot: Bot) -> Response:
+        try:
+            self._desk.takeovers.take(bot.name)
+        except LinkRefused:
+            return self._pages.notice("not_offered")
+        return _to("/bot", (self._person_cookie, self._sessions.take(bot.name)))
 
     def _is_operator(self, request: Request) -> bool:
         return self._sessions.is_operator(request.cookies.get(self._operator_cookie))
@@ -268,9 +186,9 @@ class _Handlers:
         name = self._sessions.bot_of(request.cookies.get(self._person_cookie))
         return None if name is None else self._desk.provider.authority.bot(name)
 
-    def _left(self, bot: Bot, notice: Notice) -> Response:
+    def _left(self, request: Request, bot: Bot, notice: Notice) -> Response:
         self._sessions.leave(bot.name)
-        response = self._pages.notice(notice)
+        response = self._pages.notice(notice, back="/" if self._is_operator(request) else None)
         response.delete_cookie(self._person_cookie, path="/bot", httponly=True, samesite="strict")
         return response
 

@@ -130,7 +130,7 @@ class Provider(Generic[A]):
         with Recorded(self._audit, entry, times):
             if not known:
                 raise BadCall("a call is the name of a tool, and an object of its parameters.")
-            call = Call(ticket=self.authority.issue(session, tool), times=times)
+            call = Call(ticket=self.authority.issue(session, tool), times=times, summary=summary)
             try:
                 async with until_ended(call.ticket.registration):
                     return await self._in_order(call, arguments)
@@ -140,7 +140,7 @@ class Provider(Generic[A]):
 
     async def _in_order(self, call: Call, arguments: Mapping[str, JsonValue]) -> A:
         ticket, times, bot = call.ticket, call.times, call.ticket.registration.bot
-        await self._approvals.granted(ticket, times)
+        await self._approvals.granted(ticket, times, call.summary)
         slot = self._slots.of(ticket.scope.key.profile)
         with self.authority.in_use(bot):
             with times.measure("wait_ms"):

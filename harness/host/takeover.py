@@ -8,8 +8,8 @@ import asyncio
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -57,6 +57,7 @@ class _Request:
     digest: bytes = field(repr=False)
     expires_at: float
     state: TakeoverState = "offered"
+    was_paused: bool = False
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def end(self, state: TakeoverState) -> None:
@@ -65,12 +66,20 @@ class _Request:
         self.over.set()
 
 
+def _never(_bot: str) -> bool:
+    return False
+
+
 class Takeovers:
     """The latest request of each bot. `pause` pauses a bot at once; `now` is a clock in seconds, never set back."""
 
-    def __init__(self, pause: Callable[[str], None], now: Callable[[], float]) -> None:
+    def __init__(
+        self, pause: Callable[[str], None], now: Callable[[], float], is_paused: Callable[[str], bool] = _never
+    ) -> None:
         self._pause = pause
         self._now = now
+        self._is_paused = is_paused
+        self._kept: str | None = None
         self._requests: dict[str, _Request] = {}
 
     def request(self, bot: str) -> Link:
@@ -94,10 +103,18 @@ class Takeovers:
             LinkRefused: the link does not work.
             Whatever `pause` raises; the link is then not used up.
         """
-        request = self._open(token)
-        self._pause(request.bot)
-        request.state = "taken"
-        return request.bot
+        return self._take(self._open(token))
+
+    def take(self, bot: str) -> None:
+        """Use the bot's open request without its link, as the host's operator may; its link is used up.
+
+        Raises:
+            LinkRefused: the bot has no open request.
+            Whatever `pause` raises; the request is then still open.
+        """
+        if self.status(bot) != "offered":
+            raise LinkRefused
+        self._take(self._requests[bot])
 
     def is_open(self, token: str) -> bool:
         """Whether `redeem` would take the token now; nothing is used up."""
@@ -114,8 +131,24 @@ class Takeovers:
 
     def end(self, bot: str) -> None:
         """Stop, revoke, switch: the link is dead, taken or not, and nothing is kept of it."""
+        if bot == self._kept:
+            return
         if (request := self._requests.pop(bot, None)) is not None:
             request.end("none")
+
+    @contextmanager
+    def keeping(self, bot: str | None) -> Iterator[None]:
+        """During the block the bot's takeover does not end: its person stops the bot, and may have to do it again."""
+        self._kept = bot
+        try:
+            yield
+        finally:
+            self._kept = None
+
+    def was_paused(self, bot: str) -> bool:
+        """Whether the bot was paused before its person took over: that pause is not the person's to end."""
+        request = self._requests.get(bot)
+        return request is not None and request.was_paused
 
     def has_taken(self, bot: str) -> bool:
         """Whether a person has the bot's browser in hand."""
@@ -145,6 +178,12 @@ class Takeovers:
                 async with asyncio.timeout(left_s):
                     await request.over.wait()
 
+    def _take(self, request: _Request) -> str:
+        request.was_paused = self._is_paused(request.bot)
+        self._pause(request.bot)
+        request.state = "taken"
+        return request.bot
+
     def _present(self, request: _Request) -> TakeoverState:
         if request.state == "offered" and self._now() >= request.expires_at:
             request.end("expired")
@@ -169,11 +208,13 @@ class GivenTakeovers:
     give: Callable[[Link], None]
 
     def offer(self, bot: str) -> None:
-        """Make a link and give it to a person.
+        """Make a link and give it to a person; one that is open already stays the one to use.
 
         Raises:
             Paused: as `Takeovers.request`.
         """
+        if self.takeovers.status(bot) == "offered":
+            return
         self.give(self.takeovers.request(bot))
 
     def status(self, bot: str) -> TakeoverState:

@@ -92,7 +92,10 @@ async def bot_host(settings: Settings, options: HostOptions) -> AsyncIterator[Bo
     def give(link: Link) -> None:
         options.tell(link.bot, site.takeover_link(link))
 
-    takeovers, approver = Takeovers(pause, time.monotonic), HumanApprover()
+    def is_paused(bot: str) -> bool:
+        return provider.authority.control(bot).paused
+
+    takeovers, approver = Takeovers(pause, time.monotonic, is_paused), HumanApprover()
     async with AsyncExitStack() as stack:
         audit = stack.enter_context(AuditLog(settings.state_dir))
         browsers = await stack.enter_async_context(opened_browsers(settings, keep_profiles=True))

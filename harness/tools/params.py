@@ -1,14 +1,17 @@
 """The parameters of a PersonaBot's tools: strict models, which are also the JSON schemas that a model is shown."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 MAX_TEXT_CHARS = 100_000
 """Code points of one typed text."""
 
 MAX_URL_CHARS = 8_192
+MAX_OPTION_CHARS = 1_000
+MAX_OPTIONS = 100
 MAX_WAIT_MS = 10_000
 MIN_SCROLL_PX = 100
 MAX_SCROLL_PX = 2_000
@@ -16,8 +19,25 @@ MAX_SCROLL_PX = 2_000
 MAX_TAKEOVER_MS = 600_000
 
 Ref = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+OptionText = Annotated[str, StringConstraints(max_length=MAX_OPTION_CHARS)]
 TabId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
-Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$", max_length=MAX_URL_CHARS)]
+
+_WEB_ADDRESS = r"^https?://[^\s]+$"
+
+
+def _web_address(url: str) -> str:
+    """The address as it is. Not a constraint of pydantic, whose sentence would be the pattern."""
+    if re.fullmatch(_WEB_ADDRESS, url) is None:
+        raise ValueError("only http:// and https:// addresses without blanks are opened")
+    return url
+
+
+Url = Annotated[
+    str,
+    StringConstraints(max_length=MAX_URL_CHARS),
+    AfterValidator(_web_address),
+    Field(json_schema_extra={"pattern": _WEB_ADDRESS}),
+]
 
 
 class _Parameters(BaseModel):
@@ -64,7 +84,7 @@ class SelectOption(_Parameters):
     """Choose an option of a select by its visible text; for a multiple select, several."""
 
     ref: Ref
-    option: str | list[str]
+    option: OptionText | Annotated[list[OptionText], Field(min_length=1, max_length=MAX_OPTIONS)]
 
 
 class PressKey(_Parameters):

@@ -144,8 +144,8 @@ def new_ledger(folder: Path, manifest: Mapping[str, JsonValue]) -> Ledger:
     return ledger
 
 
-def resume_ledger(folder: Path, spec_digest: str) -> Ledger:
-    """Go on with a run of the same spec.
+def resume_ledger(folder: Path, planned: Mapping[str, JsonValue]) -> Ledger:
+    """Go on with a run of the same spec. `planned` is the manifest with which a new run of this spec would begin.
 
     Raises:
         UsageError: the folder holds no run, or one of another spec; or a row in its middle cannot be read.
@@ -157,9 +157,9 @@ def resume_ledger(folder: Path, spec_digest: str) -> Ledger:
         raise UsageError(f"the folder {quoted(str(folder))} holds no run to resume: {error.strerror}") from error
     except orjson.JSONDecodeError as error:
         raise UsageError(f"{quoted(str(folder / MANIFEST))} is not JSON: the run cannot be resumed") from error
-    if not isinstance(manifest, dict) or manifest.get("spec_digest") != spec_digest:
+    if not isinstance(manifest, dict) or manifest.get("spec_digest") != planned["spec_digest"]:
         raise UsageError(
-            f"the run in {quoted(str(folder))} has another spec (arms, tasks, model, repeats, seed or fixtures); "
+            f"the run in {quoted(str(folder))} has another spec{_differences(manifest, planned)}; "
             "resume it with the same, or name another folder with --out"
         )
     rows = _whole_rows(folder / ROWS)
@@ -178,6 +178,27 @@ def resume_ledger(folder: Path, spec_digest: str) -> Ledger:
         ledger.deviate(f"trial {trial_id} was begun, left no row and ran again")
     write_whole(folder / ROWS, b"".join(row.model_dump_json().encode() + b"\n" for row in kept))
     return ledger
+
+
+def _differences(manifest: object, planned: Mapping[str, JsonValue]) -> str:
+    """In what a manifest, of which nothing is known, differs from the planned one; empty: it does not tell."""
+    if not isinstance(manifest, dict):
+        return ""
+    keys = ("arms", "model", "repeats", "seed", "fixtures", "protocol")
+    differ = [key for key in keys if key in planned and manifest.get(key) != planned[key]]
+    there, here = (_task_digests(one.get("tasks")) for one in (manifest, planned))
+    if list(there) != list(here):
+        differ.append("tasks")
+    differ += [f"the files of {quoted(name)}" for name, digest in here.items() if there.get(name, digest) != digest]
+    if manifest.get("prompt_digest") != planned.get("prompt_digest"):
+        differ.append("the bot's instructions")
+    return f", which differs in {', '.join(differ)}" if differ else ""
+
+
+def _task_digests(tasks: object) -> dict[str, object]:
+    """The digest of each task of a manifest, by its name, in their order; what has not the form of one is left out."""
+    named = [task for task in tasks if isinstance(task, dict)] if isinstance(tasks, list) else []
+    return {f"{task.get('suite')}/{task.get('name')}": task.get("digest") for task in named}
 
 
 def _without_row(trials: Path, known: set[str]) -> list[str]:

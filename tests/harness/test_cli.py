@@ -229,22 +229,32 @@ def test_a_folder_that_is_not_empty_or_cannot_be_made_is_refused(run: Run, tmp_p
     assert said == Said(2, "", 'axtrial: the folder "full/file/below" cannot be used: Not a directory\n')
 
 
-@pytest.mark.parametrize("other", [["--seed", "2"], ["--repeats", "3"], ["--task", "notes"]])
-def test_a_run_is_not_resumed_with_another_spec(run: Run, tmp_path: Path, other: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("other", "differs"),
+    [
+        (["--seed", "2"], "seed"),
+        (["--repeats", "3"], "repeats"),
+        (["--task", "notes"], "tasks"),
+        (["--arm", "fake/fake/conservative", "--seed", "2"], "arms, seed"),
+    ],
+)
+def test_a_run_is_not_resumed_with_another_spec(run: Run, tmp_path: Path, other: list[str], differs: str) -> None:
     same = build_spec(SpecFile(arms=["fake/fake/verbatim"]), known_tasks(None))
     manifest = {
         "arms": ["fake/fake/verbatim"],
-        "tasks": [{"suite": "notes", "name": "two-notes"}, {"suite": "orders", "name": "limited-order"}],
+        "tasks": [{"suite": task.suite, "name": task.name, "digest": task.digest} for task in same.tasks],
         "model": "scripted",
         "repeats": 2,
         "seed": 1,
         "fixtures": None,
+        "protocol": "1",
+        "prompt_digest": PROMPT_DIGEST,
         "spec_digest": same.digest(PROMPT_DIGEST),
     }
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     said = run("run", "--resume", "--out", ".", *other)
     sentence = (
-        'the run in "." has another spec (arms, tasks, model, repeats, seed or fixtures); '
+        f'the run in "." has another spec, which differs in {differs}; '
         "resume it with the same, or name another folder with --out"
     )
     assert said == Said(2, "", f"axtrial: {sentence}\n")

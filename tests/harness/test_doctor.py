@@ -10,6 +10,7 @@ from harness.doctor import Check, examine
 from harness.drivers.native_pin import NativeBinary, NativeInTheWay
 from harness.errors import ChromeNotFound, NativeMismatch, NativeMissing, NativeUnsupported, NativeUnusable
 from harness.targets.chrome import Found
+from harness.targets.display import Screen
 
 
 @pytest.fixture(autouse=True)
@@ -94,19 +95,41 @@ def test_wrong_setting_is_told(tmp_path: Path) -> None:
     )
 
 
-def test_a_window_without_a_display(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(doctor, "find_chrome", lambda settings: Found(path=tmp_path, version="1", source="setting"))
+@pytest.mark.parametrize("chrome", [True, False])
+def test_a_window_without_a_display(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, chrome: bool) -> None:
+    def find(settings: Settings) -> Found:
+        if not chrome:
+            raise ChromeNotFound("no Chrome")
+        return Found(path=tmp_path, version="1", source="setting")
+
+    monkeypatch.setattr(doctor, "find_chrome", find)
+    monkeypatch.setattr(doctor, "runs_without_sandbox", lambda: False)
     monkeypatch.setattr(doctor, "whole_environment", dict)
 
-    assert examine(Settings(headed=True, cache_dir=tmp_path))[0] == Check(
-        name="chrome",
+    there = Check(name="chrome", ok=True, version="1", detail=f'"{tmp_path}", setting', required=True)
+    missing = Check(name="chrome", ok=False, version=None, detail="no Chrome", remedy="axtrial setup", required=True)
+    display = Check(
+        name="display",
         ok=False,
-        version="1",
+        version=None,
         detail="a window (--headed, AXTRIAL_HEADED) needs a display, and neither DISPLAY nor WAYLAND_DISPLAY is set; "
         "start this in a desktop session, or under xvfb-run (on Debian in the package xvfb), or leave the window out",
         remedy="unset AXTRIAL_HEADED, or run under xvfb-run",
         required=True,
     )
+    assert examine(Settings(headed=True, cache_dir=tmp_path))[:2] == [there if chrome else missing, display]
+
+
+@pytest.mark.parametrize(("screen", "said"), [("x11", "x11, takes connections"), (None, "the system's own")])
+def test_a_window_with_a_display(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, screen: Screen | None, said: str
+) -> None:
+    monkeypatch.setattr(doctor, "find_screen", lambda environment: screen)
+
+    checks = {check.name: check for check in examine(Settings(headed=True, cache_dir=tmp_path))}
+
+    assert checks["display"] == Check(name="display", ok=True, version=None, detail=said, required=True)
+    assert "display" not in {check.name for check in examine(Settings(cache_dir=tmp_path))}
 
 
 SETUP = "axtrial setup --driver agent-browser"

@@ -77,10 +77,28 @@ def test_an_end_takes_everything_and_keeps_the_reason() -> None:
     registration.end(Revoked)
 
     assert (registration.ended, interrupted, grants.live("s"), grants.reason("s")) == (Stopped, ["once"], None, Stopped)
+    assert (grants.latest_end(registration.bot), grants.latest_end("nobody")) == (Stopped, None)
     assert grants.status("s", scope(1)) == "unasked"
     assert not grants.answer(late, "once", scope(1))
     grants.forget("s")
     assert grants.reason("s") is None
+
+
+def test_the_latest_end_of_a_bot_is_that_of_the_session_that_ended_last() -> None:
+    grants = Grants()
+    for session, bot in (("s", "ada"), ("t", "ada"), ("u", "bob")):
+        grants.register(bot, session, Revoked)
+    ends = [grants.latest_end("ada")]
+    for session, reason in (("s", Stopped), ("t", Revoked), ("u", Stopped)):
+        grants.end(session, reason)
+        ends.append(grants.latest_end("ada"))
+    grants.register("ada", "s", Revoked)
+    grants.end("s", Stopped)
+    ends.append(grants.latest_end("ada"))
+    grants.forget("s")
+    ends.append(grants.latest_end("ada"))
+
+    assert ends == [None, Stopped, Revoked, Revoked, Stopped, Revoked]
 
 
 def test_numbers_are_never_used_again() -> None:

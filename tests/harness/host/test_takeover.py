@@ -131,6 +131,26 @@ def test_a_link_works_once_and_the_bot_is_paused_before_it_counts(desk: Desk) ->
     assert seen == ["ada offered"]
 
 
+def test_an_open_request_is_taken_without_its_link(desk: Desk) -> None:
+    token = desk.request()
+    desk.request("bob")
+    desk.takeovers.take("ada")
+    assert (desk.paused, desk.takeovers.status("ada"), desk.takeovers.status("bob")) == (["ada"], "taken", "offered")
+    assert not desk.works(token)
+
+
+@pytest.mark.parametrize(
+    "steps", [[], [request, take], [request, wait(LINK_S)], [request, end], [request, take_and_release]]
+)
+def test_only_an_open_request_is_taken(desk: Desk, steps: list[Step]) -> None:
+    for step in steps:
+        step(desk)
+    before = (list(desk.paused), desk.takeovers.status("ada"))
+    with pytest.raises(LinkRefused):
+        desk.takeovers.take("ada")
+    assert (desk.paused, desk.takeovers.status("ada")) == before
+
+
 def test_a_pause_that_fails_does_not_use_the_link_up() -> None:
     def fails(bot: str) -> None:
         raise KeyError(bot)

@@ -63,6 +63,11 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("type", {"ref": "e", "text": "a" * 100_001}),
     ("type", {"ref": "e", "text": "\ud800"}),
     ("select_option", {"ref": "e", "option": 1}),
+    ("select_option", {"ref": "e", "option": "\udfff"}),
+    ("select_option", {"ref": "e", "option": ["A", "\udfff"]}),
+    ("select_option", {"ref": "e", "option": "a" * 1_001}),
+    ("select_option", {"ref": "e", "option": []}),
+    ("select_option", {"ref": "e", "option": ["a"] * 101}),
     ("press_key", {"key": ""}),
     ("press_key", {"key": "a" * 21}),
     ("scroll", {"direction": "left"}),
@@ -114,6 +119,23 @@ def test_the_schemas_are_those_of_the_models() -> None:
         },
     }
     assert {name for name, schema in shown.items() if schema["parameters"]["additionalProperties"]} == set()  # type: ignore[index,call-overload]
+
+
+@pytest.mark.parametrize("url", ["file:///", "http://a b", "http://", "javascript:alert(1)", "http://a\n", ""])
+@pytest.mark.parametrize(("tool", "arguments"), [("open", {}), ("tabs", {"action": "open"})])
+def test_an_address_that_is_not_opened_is_told_in_words(tool: str, arguments: dict[str, Any], url: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        TOOLS[tool].model_validate({**arguments, "url": url})
+    said = [(error["loc"], error["msg"]) for error in refused.value.errors()]
+    sentence = "Value error, only http:// and https:// addresses without blanks are opened"
+    assert said == [(("url",), sentence)]
+
+
+def test_the_schema_of_an_address_has_its_form() -> None:
+    form = {"maxLength": 8_192, "pattern": r"^https?://[^\s]+$", "type": "string"}
+    shown = {str(schema["name"]): schema for schema in schemas(person=True)}
+    assert shown["open"]["parameters"]["properties"]["url"] == {**form, "title": "Url"}  # type: ignore[index,call-overload]
+    assert shown["tabs"]["parameters"]["properties"]["url"]["anyOf"] == [form, {"type": "null"}]  # type: ignore[index,call-overload]
 
 
 def test_a_script_can_use_every_tool_that_needs_no_person() -> None:

@@ -7,12 +7,14 @@ from typing import Any
 
 import orjson
 import pytest
+from pydantic import JsonValue
 
 from harness.errors import RunStopped, UsageError
 from harness.trial.ledger import Ledger, new_ledger, resume_ledger
 from reports.row import Row
 
 MakeRow = Callable[..., Row]
+SPEC: dict[str, JsonValue] = {"spec_digest": "d"}
 FIELDS: dict[str, Any] = {
     "block_id": "b",
     "protocol": "1",
@@ -48,7 +50,7 @@ def test_appended_rows_are_there_when_resumed(ledger: Ledger) -> None:
     ledger.append(row("a"))
     ledger.append(row("b", outcome="wrong_result", success=False, usage={"total": 5}))
     before = (ledger.folder / "rows.jsonl").read_bytes()
-    again = resume_ledger(ledger.folder, "d")
+    again = resume_ledger(ledger.folder, SPEC)
     assert (again.done, again.manifest) == ({"a", "b"}, {"spec_digest": "d", "deviations": []})
     assert (ledger.folder / "rows.jsonl").read_bytes() == before
     assert before.count(b"\n") == 2
@@ -60,7 +62,7 @@ def test_a_torn_last_line_is_cut_off_wherever_it_was_torn(ledger: Ledger, kept: 
     whole = (ledger.folder / "rows.jsonl").read_bytes()
     torn = row("b").model_dump_json().encode() + b"\n"
     (ledger.folder / "rows.jsonl").write_bytes(whole + torn[:kept])
-    assert resume_ledger(ledger.folder, "d").done == {"a"}
+    assert resume_ledger(ledger.folder, SPEC).done == {"a"}
     assert (ledger.folder / "rows.jsonl").read_bytes() == whole
 
 
@@ -69,10 +71,10 @@ def test_interrupted_rows_become_deviations_once(ledger: Ledger) -> None:
     ledger.append(row("b", outcome="interrupted", success=None))
     before = (ledger.folder / "rows.jsonl").read_bytes()
     said = ["trial b, begun 2026-01-01, was interrupted and ran again"]
-    assert (resume_ledger(ledger.folder, "d").done, manifest(ledger.folder)["deviations"]) == ({"a"}, said)
+    assert (resume_ledger(ledger.folder, SPEC).done, manifest(ledger.folder)["deviations"]) == ({"a"}, said)
     assert (ledger.folder / "rows.jsonl").read_bytes() == before.splitlines(keepends=True)[0]
     (ledger.folder / "rows.jsonl").write_bytes(before)  # as a kill between the two writes leaves it
-    resume_ledger(ledger.folder, "d")
+    resume_ledger(ledger.folder, SPEC)
     assert manifest(ledger.folder)["deviations"] == said
 
 
@@ -82,7 +84,7 @@ def test_a_trial_without_its_row_is_told_and_its_steps_are_kept(ledger: Ledger) 
             file.write(b"try %d" % number)
     with ledger.trial("b"):
         ledger.append(row("b"))
-    assert resume_ledger(ledger.folder, "d").manifest["deviations"] == ["trial a was begun, left no row and ran again"]
+    assert resume_ledger(ledger.folder, SPEC).manifest["deviations"] == ["trial a was begun, left no row and ran again"]
     names = sorted(path.name for path in folder.parent.iterdir())
     assert names == ["a", "a.interrupted-1", "b"]
     assert (folder.with_name("a.interrupted-1") / "steps.jsonl").read_bytes() == b"try 1"
@@ -111,7 +113,7 @@ def test_trials_that_never_began_run_when_the_run_is_resumed(ledger: Ledger) -> 
     (ledger.folder / "trials" / "not-begun-2" / "driver.log").touch()
     before = (ledger.folder / "rows.jsonl").read_bytes().splitlines(keepends=True)
 
-    again = resume_ledger(ledger.folder, "d")
+    again = resume_ledger(ledger.folder, SPEC)
 
     said = ["the driver agent-browser had not started, so 2 of its trials began when the run was resumed"]
     assert (again.done, manifest(ledger.folder)["deviations"]) == (
@@ -124,7 +126,7 @@ def test_trials_that_never_began_run_when_the_run_is_resumed(ledger: Ledger) -> 
 
 
 def test_a_run_that_never_began_a_trial_is_resumed(ledger: Ledger) -> None:
-    assert resume_ledger(ledger.folder, "d").done == set()
+    assert resume_ledger(ledger.folder, SPEC).done == set()
 
 
 def test_a_damaged_line_in_the_middle_is_refused_and_nothing_is_written(ledger: Ledger) -> None:
@@ -132,13 +134,48 @@ def test_a_damaged_line_in_the_middle_is_refused_and_nothing_is_written(ledger: 
     path.write_bytes(b"{\n" + row("b").model_dump_json().encode() + b"\n")
     before = path.read_bytes()
     with pytest.raises(UsageError, match=r"rows\.jsonl\", line 1: not a row of version 1"):
-        resume_ledger(ledger.folder, "d")
+        resume_ledger(ledger.folder, SPEC)
     assert path.read_bytes() == before
 
 
 def test_another_spec_is_refused(ledger: Ledger) -> None:
-    with pytest.raises(UsageError, match="has another spec"):
-        resume_ledger(ledger.folder, "e")
+    with pytest.raises(UsageError) as refused:
+        resume_ledger(ledger.folder, {"spec_digest": "e"})
+    assert refused.value.message == (
+        f'the run in "{ledger.folder}" has another spec; resume it with the same, or name another folder with --out'
+    )
+
+
+def test_what_differs_from_another_spec_is_named(tmp_path: Path) -> None:
+    def task(name: str, digest: str) -> JsonValue:
+        return {"suite": "notes", "name": name, "digest": digest}
+
+    begun: dict[str, JsonValue] = {
+        "spec_digest": "d",
+        "prompt_digest": "p",
+        "arms": ["a", "b"],
+        "tasks": [task("one", "1"), task("two", "2")],
+        "model": "scripted",
+        "repeats": 2,
+        "seed": 1,
+        "fixtures": None,
+        "protocol": "1",
+    }
+    new_ledger(tmp_path, begun)
+    changes: list[tuple[dict[str, JsonValue], str]] = [
+        ({"seed": 2, "arms": ["b", "a"]}, "arms, seed"),
+        ({"model": "other", "repeats": 3, "fixtures": "mine", "protocol": "2"}, "model, repeats, fixtures, protocol"),
+        ({"tasks": [task("one", "1")]}, "tasks"),
+        ({"tasks": [task("one", "9"), task("two", "2")]}, 'the files of "notes/one"'),
+        ({"tasks": None, "prompt_digest": "q"}, "tasks, the bot's instructions"),
+    ]
+    for change, said in changes:
+        with pytest.raises(UsageError) as refused:
+            resume_ledger(tmp_path, {**begun, **change, "spec_digest": "e"})
+        assert refused.value.message == (
+            f'the run in "{tmp_path}" has another spec, which differs in {said}; '
+            "resume it with the same, or name another folder with --out"
+        )
 
 
 def test_an_occupied_folder_is_refused(ledger: Ledger) -> None:
@@ -163,7 +200,7 @@ def test_a_full_disk_stops_the_run_and_counts_no_row(ledger: Ledger) -> None:
         set(),
     )
     with pytest.raises(UsageError, match="is not a file"):
-        resume_ledger(ledger.folder, "d")
+        resume_ledger(ledger.folder, SPEC)
 
 
 def test_a_folder_that_is_gone_stops_the_run(ledger: Ledger) -> None:

@@ -198,7 +198,7 @@ async def test_a_cancelled_trial_has_its_row_and_runs_again(
 
     monkeypatch.undo()
     heard: list[Row] = []
-    again = resume_ledger(ledger.folder, str(ledger.manifest["spec_digest"]))
+    again = resume_ledger(ledger.folder, ledger.manifest)
     rows = await run(plan, again, heard.append)
     assert [row.trial_id for row in rows] == [planned.trial_id for planned in plan.trials]
     assert (heard, load_run(ledger.folder).rows) == (list(rows), list(rows))

@@ -11,6 +11,7 @@ import pytest
 
 from harness.drivers.fake import DEMO_URL
 from harness.host.approvals import ApprovalRequest
+from harness.host.authority import Surroundings
 from harness.host.fake import FakeAudit, FakeBrowsers, FakeTools
 from harness.host.grants import Decision
 from harness.host.human import HumanApprover, HumanSite, serve_human
@@ -81,9 +82,10 @@ class Host:
         self.now = 0.0
         self.browsers = FakeBrowsers()
         self.approver = WatchedApprover()
-        policy = Policy(approver=self.approver, choice=Choice(target="fake"))
+        self.takeovers = Takeovers(lambda bot: self.provider.pause(bot), lambda: self.now, self.is_paused)
+        around = Surroundings(person=self.takeovers)
+        policy = Policy(approver=self.approver, choice=Choice(target="fake"), around=around)
         self.provider: Provider[object] = Provider(self.browsers.make, FakeTools(), FakeAudit(), policy)
-        self.takeovers = Takeovers(self.provider.pause, lambda: self.now)
         self.bots = [ADA, BOB, EVE]
         self.site: HumanSite
 
@@ -118,6 +120,10 @@ class Host:
     def link(self, bot: Bot = ADA) -> str:
         """The address of a new takeover of the bot."""
         return self.site.takeover_link(self.takeovers.request(bot.name))
+
+    def is_paused(self, bot: str) -> bool:
+        """The same by name."""
+        return self.provider.authority.control(bot).paused
 
     def paused(self, bot: Bot = ADA) -> bool:
         """Whether the bot is paused."""

@@ -87,6 +87,7 @@ async def test_a_button_of_another_site_does_nothing(
             await operator.client.post("/approvals/1/once", headers=given),
             await operator.client.post(f"/bots/{bot_key('ada')}/pause", headers=given),
             await operator.client.post(f"/bots/{bot_key('ada')}/stop", headers=given),
+            await operator.client.post(f"/bots/{bot_key('ada')}/takeover", headers=given),
             await operator.client.put("/", headers=given),
             await person.client.post(link, headers=given),
             await person.client.post("/bot/resume", headers=given),
@@ -148,6 +149,7 @@ async def test_the_operators_pages_are_the_operators_alone(host: "Host", person:
         await person.post(f"/bots/{bot_key('ada')}/resume"),
         await person.post(f"/bots/{bot_key('ada')}/stop"),
         await person.post("/bots/x/stop"),
+        await person.post(f"/bots/{bot_key('ada')}/takeover"),
     ]
     assert {(answer.status_code, person.words(answer)) for answer in answers} == {(403, FORBIDDEN)}
     assert (host.paused(), call.done()) == (who == "takeover", False)

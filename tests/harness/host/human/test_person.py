@@ -30,6 +30,12 @@ async def test_a_takeovers_link_works_once_and_looking_at_it_does_not_use_it_up(
     for _ in range(3):
         look = await person.get(link)
         assert (look.status_code, look.headers.get("set-cookie"), "ada" in person.words(look)) == (200, None, False)
+        assert person.words(look) == (
+            "A bot asks for your help When you take over, the bot is paused at once: it can still look at its page, "
+            "but do nothing. Work in the browser's own window, if this host shows one (AXTRIAL_HEADED=1), then come "
+            "back to this page and let the bot go on. This link works once, and for ten minutes after it was made. "
+            "Take over"
+        )
     assert (host.paused(), host.takeovers.status("ada")) == (False, "offered")
 
     answer = await person.post(link)
@@ -187,3 +193,15 @@ async def test_a_person_clicks_through_it_in_a_real_browser(host: "Host", endpoi
         assert [text for text in faults if "404" not in text] == []
         await context.close()
         await browser.close()
+
+
+async def test_a_pause_of_the_operators_outlives_the_takeover(host: "Host", person: "Person") -> None:
+    host.enter(ADA)
+    host.provider.pause("ada")
+    await person.take(host.link())
+    assert (await person.post("/bot/resume")).status_code == 200
+    assert (host.paused(), host.takeovers.status("ada")) == (True, "released")
+    host.provider.resume("ada")
+    await person.take(host.link())
+    assert (await person.post("/bot/resume")).status_code == 200
+    assert (host.paused(), host.takeovers.status("ada")) == (False, "released")
