@@ -15,6 +15,7 @@ from harness.config import Settings
 from harness.drivers.cdp import CdpClosed, CdpConnection, open_cdp
 from harness.drivers.current_page import CurrentPage
 from harness.errors import DriverError
+from harness.process import finish
 from harness.targets.base import Endpoint
 
 VIEWPORT = {"width": 1280, "height": 720}
@@ -107,7 +108,7 @@ class CurrentHost:
             DriverError: nothing answers at the endpoint within ATTACH_TIMEOUT_MS.
         """
         try:
-            browser = await self._playwright.chromium.connect_over_cdp(endpoint.browser_ws, timeout=ATTACH_TIMEOUT_MS)
+            browser = await _connected(self._playwright, endpoint)
         except PlaywrightError as error:
             raise DriverError("Chrome does not answer on its debugging port.") from error
         try:
@@ -115,6 +116,25 @@ class CurrentHost:
                 yield CurrentDriver(browser, await _whole_browser(stack, endpoint), endpoint, stack)
         finally:
             await asyncio.shield(_disconnect(browser))
+
+
+async def _connected(playwright: Playwright, endpoint: Endpoint) -> Browser:
+    """The browser. A connection that is being made is made to its end, also where the caller is cancelled: Playwright
+    is left with a half-made browser otherwise, whose end later fails a call of any other browser's.
+    """
+    connecting = asyncio.ensure_future(
+        playwright.chromium.connect_over_cdp(endpoint.browser_ws, timeout=ATTACH_TIMEOUT_MS)
+    )
+    try:
+        return await asyncio.shield(connecting)
+    except asyncio.CancelledError:
+        await finish(_disconnect_when_made(connecting))
+        raise
+
+
+async def _disconnect_when_made(connecting: "asyncio.Future[Browser]") -> None:
+    with suppress(PlaywrightError):
+        await _disconnect(await connecting)
 
 
 async def _whole_browser(stack: AsyncExitStack, endpoint: Endpoint) -> CdpConnection:

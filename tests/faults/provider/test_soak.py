@@ -44,6 +44,8 @@ class Busy:
         while time.monotonic() < end:
             outcome = await self._step(self._random.choice(STEPS))
             self.outcomes[outcome] += 1
+            if outcome != "ok":
+                await asyncio.sleep(0.05)  # else a bot that is refused would do nothing but ask
             if outcome in ("stopped", "revoked", "not_authorized"):
                 try:
                     self._session = self._real.enter(self.name, self.profile)

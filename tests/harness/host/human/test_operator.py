@@ -66,7 +66,8 @@ async def test_the_operator_sees_every_bot_and_question(host: "Host", person: "P
         "eve waits to be allowed paused asks a person to take over Profile Q Take over Resume Stop "
         "Stop ends the browser of a bot's profile and takes the permission from every bot that shares it. "
         "May they use the browser? ada wants to use the browser "
-        "Session ada-1 Tool open Asks for http://fake.test/ Target fake Driver current Profile P Allow once Always Deny "
+        "Session ada-1 Tool open Asks for http://fake.test/ "
+        "Target fake Driver current Profile P Allow once Always Deny "
         "Allow once: for this session. Always: also for this bot's later sessions, until Stop or another target or "
         "driver. Deny: not in this session."
     )
