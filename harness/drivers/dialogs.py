@@ -11,8 +11,7 @@ from observe.limits import MAX_DIALOG_CHARS
 OPEN = "A native {kind} dialog is open; answer it with the tool dialog."
 
 MAX_ALERTS = 1_000
-MAX_WORDS = 10
-"""Alerts whose words are kept: a page that nobody looks at can open them without end."""
+"""A page that nobody looks at can open them without end; with 256 characters each they take some 300 kB."""
 
 Answer = Callable[[bool, str | None], Awaitable[None]]
 """Sends a dialog's answer to the browser: accept or dismiss, and the text of a prompt."""
@@ -37,8 +36,7 @@ class OpenDialogs:
     def accepted(self, alert: Dialog) -> None:
         """Keep an alert that is being accepted, to be told; beyond MAX_ALERTS it is forgotten."""
         if len(self._alerts) < MAX_ALERTS:
-            message = alert.message[:MAX_DIALOG_CHARS] if len(self._alerts) < MAX_WORDS else ""
-            self._alerts.append(replace(alert, message=message))
+            self._alerts.append(replace(alert, message=alert.message[:MAX_DIALOG_CHARS]))
         self.shown += 1
 
     def wait(self, dialog: Dialog, answer: Answer) -> DialogOpen:

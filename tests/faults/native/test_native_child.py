@@ -42,7 +42,7 @@ DEVIATIONS = {
     "stream_disable refused": "the native driver refused the step stream_disable of its start",
     "launch refused": "the native driver refused the step launch of its start",
     "launch own browser": "the native driver launched a browser of its own",
-    "launch opens a tab": "the native driver opened or closed a tab",
+    "launch opens a tab": "the native driver opened a tab",
     "launch half": NOT_STARTED + ENDED,
     "tab_list other": NOT_PINNED,
     "tab_list none": NOT_PINNED,
