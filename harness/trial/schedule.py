@@ -45,7 +45,7 @@ def _block(task: Task, repeat: int, target: str, order: list[Arm]) -> list[Plann
     block = f"{task.suite}.{task.name}.{target}.{repeat}"
     return [
         Planned(
-            trial_id=f"{block}.{arm.driver}.{arm.representation}",
+            trial_id=f"{block}.{arm.driver}.{arm.representation.replace('+', '-')}",
             block_id=block,
             arm=arm,
             task=task,

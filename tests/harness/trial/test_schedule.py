@@ -56,3 +56,12 @@ def test_targets_are_blocks_of_their_own() -> None:
         ("notes.two-notes.fake.1", FAKE[1]),
         ("notes.two-notes.local.1", "current/local/verbatim"),
     }
+
+
+def test_a_bounded_arm_has_trials_of_its_own() -> None:
+    arms = ["current/local/structured", "current/local/structured+bounded"]
+    planned = schedule(build_spec(SpecFile(arms=arms, repeats=1, tasks=["notes"]), TASKS))
+    assert sorted((trial.trial_id, str(trial.arm)) for trial in planned) == [
+        ("notes.two-notes.local.1.current.structured", "current/local/structured"),
+        ("notes.two-notes.local.1.current.structured-bounded", "current/local/structured+bounded"),
+    ]

@@ -5,7 +5,16 @@ from pathlib import Path
 import pytest
 
 from harness.errors import SpecError
-from harness.trial.spec import MAX_REPEATS, MAX_SEED, SpecFile, build_spec, pick_tasks, read_spec_file, with_options
+from harness.trial.spec import (
+    MAX_REPEATS,
+    MAX_SEED,
+    SpecFile,
+    build_spec,
+    parse_arm,
+    pick_tasks,
+    read_spec_file,
+    with_options,
+)
 from harness.trial.tasks import load_tasks
 
 TASKS = load_tasks(Path(__file__).parents[3] / "fixtures")
@@ -61,3 +70,22 @@ def test_the_digest_follows_every_part(change: dict[str, object]) -> None:
     changed = build_spec(SpecFile.model_validate(change), TASKS)
     assert plain.digest("prompt") == build_spec(SpecFile(), TASKS).digest("prompt")
     assert len({plain.digest("prompt"), changed.digest("prompt"), plain.digest("another prompt")}) == 3
+
+
+@pytest.mark.parametrize(
+    ("arm", "said"),
+    [
+        (
+            "agent-browser/local/conservative+bounded",
+            "the driver agent-browser reads whole pages alone, not bounded; take current",
+        ),
+        (
+            "current/local/conservative+bounded",
+            "the formatter conservative needs the whole page, not bounded; take structured",
+        ),
+    ],
+)
+def test_what_needs_whole_pages_is_not_bounded(arm: str, said: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        parse_arm(arm)
+    assert refused.value.message == said
