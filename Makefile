@@ -9,8 +9,9 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 RUN ?=
 TESTS ?=
+PEERS ?=
 
-.PHONY: help setup trial test check bench soak lock clean
+.PHONY: help setup trial test check bench peers soak lock clean
 
 help:  ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +39,9 @@ check: $(STAMP)  ## Format, lint, types, import borders, sizes of files and func
 bench: setup  ## Benchmarks, one after the other
 	@$(BIN)/python -m pytest -q -p no:randomly -o addopts="--strict-markers --strict-config --import-mode=importlib -p no:cacheprovider" \
 		tests/benchmarks --benchmark-only
+
+peers: setup  ## Install comparable tools for a while and measure them beside us; PEERS="--pages 20,form" adds options
+	@$(BIN)/python -m tests.benchmarks.peers $(PEERS)
 
 soak: setup  ## Tests that take minutes
 	@$(BIN)/python -m pytest -q -m soak -o timeout=1800 $(TESTS)
