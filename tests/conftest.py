@@ -97,7 +97,7 @@ async def page(current_driver: CurrentDriver) -> AsyncIterator[CurrentPage]:
     """A tab in a browser context of its own, 1280 by 720."""
     opened = await current_driver.fresh_page()
     yield opened
-    await opened.dispose()
+    await opened.leave()
 
 
 class OnePage:

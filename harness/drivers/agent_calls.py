@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import orjson
 
 from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, decode
+from harness.drivers.other_tabs import OtherTabs
 from harness.errors import quoted
 from harness.leftovers import HARD, kill_group
 from harness.process import OwnedProcess, finish
@@ -38,14 +39,14 @@ Guard = Callable[[], None]
 class Bounds:
     """How long a child is waited for, in seconds, and how long a reply may be, in bytes.
 
-    A snapshot's bound is below the child's own 33 s, after which it calls a page wedged. A dialog waits for the answer
-    of a model or a person. A snapshot of 20,000 elements has 1.25 MB.
+    Where a tab or a frame does not answer, a child is not at fault: it gets `held_s` more, in which it gives up by
+    itself, after 33 s for its own tab and 30 s for each other one. A snapshot of 20,000 elements has 1.25 MB.
     """
 
     start_s: float = 15.0
     command_s: float = 15.0
     snapshot_s: float = 30.0
-    dialog_s: float = 900.0
+    held_s: float = 60.0
     reply_bytes: int = 64 * 1024 * 1024
 
 
@@ -67,11 +68,19 @@ class NativeFault(Exception):
         return self.code is None and _BLOCKED.match(self.text) is not None
 
 
+class HeldUp(Exception):
+    """The child waited in vain for a tab or a frame that does not answer; it is of no more use, everything else is."""
+
+    def __init__(self) -> None:
+        super().__init__("a tab or a frame of the browser does not answer")
+
+
 @dataclass(slots=True, kw_only=True)
 class Queue:
     """One queue for all commands on one browser profile, and its end. `diagnostics` is for the trial's folder."""
 
     browser: CdpConnection
+    others: OtherTabs
     chrome_pid: int
     bounds: Bounds = field(default_factory=Bounds)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -110,7 +119,7 @@ class Queue:
 
 @dataclass(slots=True, kw_only=True)
 class _Turn:
-    """A command that has its turn. `queued`: it still has it; it is given up while a dialog holds the command."""
+    """A command that has its turn. `queued`: it still has it; it is given up while a page holds the command up."""
 
     deadline: asyncio.Timeout
     timeout_s: float
@@ -118,7 +127,7 @@ class _Turn:
 
 
 class NativeChild:
-    """A child that is attached and pinned to one tab."""
+    """A child that is attached and pinned to one tab. `lost` tells whether that is gone: then its child ends alone."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, queue: Queue) -> None:
         self._reader = reader
@@ -127,6 +136,8 @@ class NativeChild:
         self._last_id = 0
         self._own = asyncio.Lock()
         self._turn: _Turn | None = None
+        self._held_up = False
+        self.lost: Callable[[], bool] = lambda: False
         self.bounds = queue.bounds
 
     async def call(
@@ -139,11 +150,14 @@ class NativeChild:
         Raises:
             NativeFault: the child refused the command.
             DriverGone: the child or Chrome ended, or the child gave no answer of the agreed form; both were ended.
+            HeldUp: no reply, as a tab or a frame does not answer; input may have been sent.
             TimedOut: no reply within `timeout_s` seconds; child and Chrome were ended, input may have been sent.
             Whatever `guard` raises: then nothing was sent, or what came back is withheld.
         """
         async with self._own, self._queued(timeout_s or self.bounds.command_s) as turn:
             guard()
+            if self._held_up:
+                raise HeldUp
             if self._queue.dead or self._queue.browser.closed.is_set():
                 await self._queue.abort()
                 raise DriverGone(ENDED)
@@ -154,7 +168,7 @@ class NativeChild:
                 self._queue.note(action, f"{fault.code}: {fault.text}", start)
                 guard()
                 raise
-            except TimedOut:
+            except (TimedOut, HeldUp):
                 self._queue.note(action, "no reply in time", start)
                 raise
             except DriverGone as gone:
@@ -162,7 +176,8 @@ class NativeChild:
                 raise
             except asyncio.CancelledError:
                 self._queue.note(action, "cancelled", start)
-                await self._queue.abort()
+                if not self.lost():
+                    await self._queue.abort()
                 raise
             self._queue.note(action, "ok", start)
             guard()
@@ -172,12 +187,20 @@ class NativeChild:
         """End the whole driver, as `Queue.abort`."""
         await self._queue.abort()
 
+    @property
+    def ending(self) -> bool:
+        """Whether the whole driver is being ended, or has been."""
+        return self._queue.dead
+
     def hold(self) -> None:
-        """A dialog opened: the command under way ends only after its answer. The others need not wait so long."""
+        """A dialog opened: the command under way ends only after its answer or with its tab; others need not wait."""
         if (turn := self._turn) is not None and turn.queued and not turn.deadline.expired():
-            turn.deadline.reschedule(asyncio.get_running_loop().time() + self.bounds.dialog_s)
-            turn.queued = False
-            self._queue.lock.release()
+            turn.deadline.reschedule(None)
+            self._give_way(turn)
+
+    def _give_way(self, turn: _Turn) -> None:
+        turn.queued = False
+        self._queue.lock.release()
 
     async def resume(self) -> None:
         """The dialog is about to be answered: wait for the held command's next turn, in which it goes on."""
@@ -202,12 +225,7 @@ class NativeChild:
 
     async def _bounded(self, action: str, turn: _Turn, fields: dict[str, object]) -> dict[str, Any]:
         try:
-            async with turn.deadline:
-                self._turn = turn
-                try:
-                    number, line = await self._exchange(action, fields)
-                finally:
-                    self._turn = None
+            number, line = await self._answer(action, turn, fields)
         except TimeoutError as error:
             await self._queue.abort()
             message = f"The browser driver did not answer within {turn.timeout_s:g} s; the browser was ended."
@@ -222,6 +240,34 @@ class NativeChild:
             # Replies come in order: after one of an unknown form none can be trusted to be the wanted one.
             await self._fail("The browser driver gave an answer of an unknown form; the browser was ended.", error)
 
+    async def _answer(self, action: str, turn: _Turn, fields: dict[str, object]) -> tuple[str, bytes]:
+        """
+        Raises:
+            HeldUp: no reply within the command's bound and `held_s`, and a page does not answer.
+            TimeoutError: no reply within the command's bound, though all pages answer.
+            OSError, EOFError: the child has ended.
+            asyncio.LimitOverrunError: the reply is too long.
+        """
+        reply = asyncio.create_task(self._exchange(action, fields))
+        self._turn = turn
+        try:
+            try:
+                async with turn.deadline:
+                    return await asyncio.shield(reply)
+            except TimeoutError:
+                if not (self.lost() or await self._queue.others.silent()):
+                    raise
+            if turn.queued:
+                self._give_way(turn)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.bounds.held_s):
+                    return await asyncio.shield(reply)
+            self._held_up = True
+            raise HeldUp
+        finally:
+            self._turn = None
+            reply.cancel()
+
     async def _exchange(self, action: str, fields: dict[str, object]) -> tuple[str, bytes]:
         self._last_id += 1
         number = str(self._last_id)
@@ -230,7 +276,8 @@ class NativeChild:
         return number, await self._reader.readuntil(b"\n")
 
     async def _fail(self, message: str, cause: Exception) -> NoReturn:
-        await self._queue.abort()
+        if not self.lost():
+            await self._queue.abort()
         raise DriverGone(message, input_sent=True) from cause
 
 

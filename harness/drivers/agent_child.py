@@ -36,6 +36,7 @@ async def native_child(
 
     Raises:
         DriverError: any deviation in its start: version, stream, attachment or pin.
+        HeldUp: it waited in vain for a tab that does not answer.
     """
     async with AsyncExitStack() as stack:
         folder = await stack.enter_async_context(private_folder())
@@ -55,8 +56,8 @@ async def native_child(
             async with asyncio.timeout(queue.bounds.start_s):
                 reader, writer = await _connect(socket, process, queue.bounds.reply_bytes)
                 stack.callback(writer.close)
-                child = NativeChild(reader, writer, queue)
-                await _prove(child, folder, binary, endpoint, target_id)
+            child = NativeChild(reader, writer, queue)
+            await _prove(child, folder, binary, endpoint, target_id)
         except (TimeoutError, TimedOut) as error:
             raise DriverError(f"the native driver was not ready within {queue.bounds.start_s:g} s") from error
         except NativeFault as fault:

@@ -12,22 +12,33 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from harness.drivers.agent_calls import Guard, NativeChild, NativeFault
+from harness.drivers.agent_calls import Guard, HeldUp, NativeChild, NativeFault
 from harness.drivers.agent_frames import frames_in_frames
 from harness.drivers.agent_input import NativeInput
 from harness.drivers.base import Dialog, DialogKind, RefTarget
 from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json
 from harness.drivers.load_failure import load_failure
-from harness.drivers.real_page import ALIVE_S, SCREENSHOT_QUALITY, RealPage
-from observe.errors import DialogOpen, DriverGone, LoadFailed, MalformedRead, NotClickable, NotEditable, PageGone
+from harness.drivers.real_page import NO_ANSWER, SCREENSHOT_QUALITY, RealPage
+from observe.errors import (
+    DialogOpen,
+    DriverGone,
+    LoadFailed,
+    MalformedRead,
+    NotClickable,
+    NotEditable,
+    PageGone,
+    TimedOut,
+)
 from observe.model import AxText
 from observe.page import Filled
 
-INPUT_TIMEOUT_S = 60.0
-"""Includes the wait for the profile's queue; each command has its own bound from its turn on."""
+INPUT_TIMEOUT_S = 180.0
+"""Includes the wait for the profile's queue; each command has its own bound from its turn on, and ends by that."""
 
 NOT_READ_LINE = "- FrameNotRead"
 """Stands at the end of the text for each frame inside a frame: the child leaves those out without a mark."""
+
+HELD_UP = "The browser driver waited in vain for a page that does not answer; the tab was closed."
 
 NOT_DONE = "The browser driver did not carry the action out; observe before trying again."
 
@@ -38,9 +49,9 @@ class AgentPage(RealPage):
     """One tab. `start` and `stop` belong to the driver that opened it; `guard` is asked around each native command."""
 
     def __init__(self, child: NativeChild, cdp: CdpConnection, browser: CdpConnection, target_id: str) -> None:
-        super().__init__(cdp, target_id)
-        self._browser = browser
+        super().__init__(cdp, browser, target_id)
         self._child = child
+        self._child.lost = self.lost.is_set
         self._native = NativeInput(child, cdp, self._dialogs)
 
     @property
@@ -55,6 +66,7 @@ class AgentPage(RealPage):
     async def start(self, viewport: Json) -> None:
         """Listen to the tab and give it the window's size."""
         self._cdp.on("Page.javascriptDialogOpening", self._on_dialog)
+        self._cdp.on("Page.javascriptDialogClosed", self._on_dialog_closed)
         async with self._translated():
             await self._listen()
             await self._cdp.send("Emulation.setDeviceMetricsOverride", viewport)
@@ -137,11 +149,6 @@ class AgentPage(RealPage):
             )
             return base64.b64decode(taken["data"])
 
-    async def close(self) -> None:
-        async with self._translated():
-            await self._browser.send("Target.closeTarget", {"targetId": self.target_id})
-            await self._cdp.closed.wait()
-
     def _on_dialog(self, params: Json, _session: str | None) -> None:
         async def handle(accept: bool, text: str | None) -> None:
             given = {"promptText": params.get("defaultPrompt", "") if text is None else text}
@@ -166,12 +173,15 @@ class AgentPage(RealPage):
             self._child.hold()
             self._hold_for(dialog, answer)
 
+    def _on_dialog_closed(self, _params: Json, _session: str | None) -> None:
+        """Somebody else answered the waiting one; ours counts as answered before Chrome tells."""
+        if self._dialogs.take() is not None:
+            self._inputs.start(self._child.resume())
+
     # ---- waiting and errors ----
 
     async def _input(self, send: Callable[[], Awaitable[Any]]) -> Any:
         """What the child answered; None once a dialog holds the command."""
-        if self._cdp.closed.is_set():
-            raise await self._gone(None)
         return await self._inputs.send(send, INPUT_TIMEOUT_S)
 
     @asynccontextmanager
@@ -182,20 +192,28 @@ class AgentPage(RealPage):
         try:
             async with self._translated(sent=sent):
                 yield
+        except HeldUp as held:
+            with suppress(CdpClosed, CdpError, CdpTimeout):
+                await self._close_tab()
+            raise PageGone(HELD_UP, input_sent=sent) from held
         except NativeFault as fault:
-            if fault.code == "tab_gone" or self._cdp.closed.is_set():
+            if fault.code == "tab_gone" or self.lost.is_set():
                 raise await self._gone(sent) from fault
+            if fault.code == "page_wedged":
+                raise TimedOut(NO_ANSWER, input_sent=sent) from fault
             if loads:
                 raise LoadFailed(load_failure(fault.text), input_sent=True) from fault
             if refused is not None:
                 raise refused(NOT_DONE, input_sent=True) from fault
             raise MalformedRead(f"native {fault.action}") from fault
 
+    def _on_closed(self) -> None:
+        if not self._child.ending:  # then each command tells by itself why
+            super()._on_closed()
+
     async def _gone(self, sent: bool | None) -> PageGone | DriverGone:
-        """What is gone. The tab's connection may break before the browser's; a dead browser ends the child too."""
-        try:
-            await self._browser.send("Browser.getVersion", timeout_s=ALIVE_S)
-        except (CdpClosed, CdpError, CdpTimeout):
+        """As every page; a dead browser ends the child too."""
+        gone = await super()._gone(sent)
+        if isinstance(gone, DriverGone):
             await self._child.abort()
-            return DriverGone("The browser ended.", input_sent=sent)
-        return PageGone("The tab was closed.", input_sent=sent)
+        return gone

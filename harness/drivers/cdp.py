@@ -71,11 +71,16 @@ class CdpConnection:
         self._last_id = 0
         self._pending: dict[int, tuple[str, asyncio.Future[Json]]] = {}
         self._handlers: dict[str, list[EventHandler]] = {}
+        self._at_end: list[Callable[[], None]] = []
         self.closed = asyncio.Event()
 
     def on(self, method: str, handler: EventHandler) -> None:
         """Call `handler(params, session_id)` for every event `method`, in the order of arrival."""
         self._handlers.setdefault(method, []).append(handler)
+
+    def at_end(self, handler: Callable[[], None]) -> None:
+        """Call `handler()` once the websocket is closed."""
+        self._at_end.append(handler)
 
     async def send(
         self,
@@ -131,6 +136,8 @@ class CdpConnection:
         finally:
             self.closed.set()
             self.fail_pending(CdpClosed("connection"))
+            for handler in self._at_end:
+                handler()
 
     def _dispatch(self, message: Json) -> None:
         number = message.get("id")

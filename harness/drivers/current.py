@@ -14,6 +14,7 @@ from playwright.async_api import Error as PlaywrightError
 from harness.config import Settings
 from harness.drivers.cdp import CdpClosed, CdpConnection, open_cdp
 from harness.drivers.current_page import CurrentPage
+from harness.drivers.lives import Lives, lives
 from harness.errors import DriverError
 from harness.process import finish
 from harness.targets.base import Endpoint
@@ -25,11 +26,11 @@ ATTACH_TIMEOUT_MS = 20_000
 class CurrentDriver:
     """Attached to one browser. Pages that this driver opened its own websocket to are closed with it."""
 
-    def __init__(self, browser: Browser, cdp: CdpConnection, endpoint: Endpoint, stack: AsyncExitStack) -> None:
+    def __init__(self, browser: Browser, cdp: CdpConnection, endpoint: Endpoint, pages: Lives) -> None:
         self._browser = browser
         self._cdp = cdp
         self._endpoint = endpoint
-        self._stack = stack
+        self._pages = pages
 
     @property
     def _context(self) -> BrowserContext:
@@ -42,7 +43,7 @@ class CurrentDriver:
             DriverError: the tab cannot be attached to.
         """
         pages = self._context.pages
-        return await self._adopt(pages[0]) if pages else await self.new_page()
+        return await self._adopted(pages[0]) if pages else await self.new_page()
 
     async def new_page(self) -> CurrentPage:
         """A new tab in the browser's own profile.
@@ -54,7 +55,7 @@ class CurrentDriver:
             page = await self._context.new_page()
         except PlaywrightError as error:
             raise DriverError("Chrome did not open a new tab.") from error
-        return await self._adopt(page)
+        return await self._adopted(page)
 
     async def fresh_page(self) -> CurrentPage:
         """A new tab in a context of its own, without cookies or storage of any other.
@@ -62,19 +63,24 @@ class CurrentDriver:
         Raises:
             DriverError: the tab cannot be opened.
         """
-        try:
-            context = await self._browser.new_context(viewport=None)
-            self._stack.push_async_callback(_close_quietly, context)
-            page = await context.new_page()
-        except PlaywrightError as error:
-            raise DriverError("Chrome did not open a new context.") from error
-        return await self._adopt(page)
+        async with AsyncExitStack() as stack:
+            try:
+                context = await self._browser.new_context(viewport=None)
+                stack.push_async_callback(_close_quietly, context)
+                page = await context.new_page()
+            except PlaywrightError as error:
+                raise DriverError("Chrome did not open a new context.") from error
+            return await self._adopt(page, stack)
 
     def diagnostics(self) -> tuple[str, ...]:
         """Nothing: this driver notes nothing."""
         return ()
 
-    async def _adopt(self, page: Page) -> CurrentPage:
+    async def _adopted(self, page: Page) -> CurrentPage:
+        async with AsyncExitStack() as stack:
+            return await self._adopt(page, stack)
+
+    async def _adopt(self, page: Page, stack: AsyncExitStack) -> CurrentPage:
         try:
             session = await page.context.new_cdp_session(page)
             info = await session.send("Target.getTargetInfo")
@@ -82,12 +88,13 @@ class CurrentDriver:
             target_id = str(info["targetInfo"]["targetId"])
             await page.set_viewport_size(VIEWPORT)  # type: ignore[arg-type]
             address = self._endpoint.browser_ws.partition("/devtools/")[0] + f"/devtools/page/{target_id}"
-            cdp = await self._stack.enter_async_context(open_cdp(address))
+            cdp = await stack.enter_async_context(open_cdp(address))
         except (PlaywrightError, CdpClosed) as error:
             raise DriverError("The tab could not be attached to.") from error
         opened = CurrentPage(page, cdp, self._cdp, target_id)
-        self._stack.push_async_callback(opened.stop)
+        stack.push_async_callback(opened.stop)
         await opened.start()
+        self._pages.tie(opened, stack)
         return opened
 
 
@@ -113,7 +120,8 @@ class CurrentHost:
             raise DriverError("Chrome does not answer on its debugging port.") from error
         try:
             async with AsyncExitStack() as stack:
-                yield CurrentDriver(browser, await _whole_browser(stack, endpoint), endpoint, stack)
+                cdp = await _whole_browser(stack, endpoint)
+                yield CurrentDriver(browser, cdp, endpoint, await stack.enter_async_context(lives()))
         finally:
             await asyncio.shield(_disconnect(browser))
 

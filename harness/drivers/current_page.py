@@ -14,13 +14,13 @@ from playwright.async_api import TimeoutError as PlaywrightTimeout
 from harness.drivers.ax_bounded import BoundedAxReader
 from harness.drivers.ax_read import AxReader
 from harness.drivers.base import Dialog, DialogKind, RefTarget
-from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout
+from harness.drivers.cdp import CdpConnection
 from harness.drivers.inputs import INPUT_TIMEOUT_S
 from harness.drivers.load_failure import load_failure
-from harness.drivers.real_page import ALIVE_S, SCREENSHOT_QUALITY, RealPage
+from harness.drivers.real_page import SCREENSHOT_QUALITY, RealPage
 from harness.drivers.settle import LOAD_TIMEOUT_S, SLOW
 from observe.dom import MARK_ATTRIBUTE
-from observe.errors import DialogOpen, DriverGone, LoadFailed, MalformedRead, PageGone, TimedOut
+from observe.errors import DialogOpen, LoadFailed, MalformedRead, TimedOut
 from observe.model import AxText
 from observe.page import Filled
 
@@ -33,9 +33,8 @@ class CurrentPage(RealPage):
     """One tab. `start` and `stop` belong to the driver that opened it."""
 
     def __init__(self, page: Page, cdp: CdpConnection, browser: CdpConnection, target_id: str) -> None:
-        super().__init__(cdp, target_id)
+        super().__init__(cdp, browser, target_id)
         self._page = page
-        self._browser = browser
         self._ax = AxReader(cdp, browser, target_id)
         self._bounded = BoundedAxReader(cdp, self._script, self._ax)
 
@@ -49,13 +48,6 @@ class CurrentPage(RealPage):
         """End what still runs for this tab; a dialog that nobody answered goes with it."""
         await self._inputs.stop()
         await self._ax.stop()
-
-    async def dispose(self) -> None:
-        """Close the tab together with the browser context that was made for it, and stop listening."""
-        await self.stop()
-        with suppress(PlaywrightError):  # the browser may be gone, and the context with it
-            await self._page.context.close()
-        await self._cdp.close()
 
     async def read_ax(self, filled: Filled | None = None) -> AxText:
         async with self._translated():
@@ -146,10 +138,6 @@ class CurrentPage(RealPage):
                 type="jpeg", quality=SCREENSHOT_QUALITY, scale="css", timeout=SCREENSHOT_TIMEOUT_MS
             )
 
-    async def close(self) -> None:
-        async with self._translated():
-            await self._page.close()
-
     def _on_dialog(self, opened: PlaywrightDialog) -> None:
         async def answer(accept: bool, text: str | None) -> None:
             await (opened.accept(opened.default_value if text is None else text) if accept else opened.dismiss())
@@ -169,8 +157,6 @@ class CurrentPage(RealPage):
     # ---- waiting and errors ----
 
     async def _input(self, send: Callable[[], Awaitable[Any]], *, loads: bool = False) -> None:
-        if self._cdp.closed.is_set():
-            raise await self._gone(None)
         async with self._translated(sent=True, loads=loads):
             await self._inputs.send(send, INPUT_TIMEOUT_S + (LOAD_TIMEOUT_S if loads else 0))
 
@@ -183,16 +169,8 @@ class CurrentPage(RealPage):
         except PlaywrightTimeout as error:
             raise TimedOut(LATE, input_sent=sent) from error
         except PlaywrightError as error:
-            if self._page.is_closed() or self._cdp.closed.is_set():
+            if self._page.is_closed() or self.lost.is_set():
                 raise await self._gone(sent) from error
             if loads:
                 raise LoadFailed(load_failure(error.message), input_sent=sent) from error
             raise MalformedRead("the browser refused the input") from error
-
-    async def _gone(self, sent: bool | None) -> PageGone | DriverGone:
-        """What is gone. The tab's connection may break before the browser's."""
-        try:
-            await self._browser.send("Browser.getVersion", timeout_s=ALIVE_S)
-        except (CdpClosed, CdpError, CdpTimeout):
-            return DriverGone("The browser ended.", input_sent=sent)
-        return PageGone("The tab was closed.", input_sent=sent)

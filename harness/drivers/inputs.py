@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from harness.drivers.cdp import CdpClosed
 from harness.drivers.dialogs import OpenDialogs
 from observe.errors import TimedOut
 
@@ -13,10 +14,11 @@ LATE = "The page took no input in time; it may already have been carried out."
 
 
 class Inputs:
-    """The inputs of one tab that have not ended yet."""
+    """The inputs of one tab that have not ended yet. `lost` is set once the tab is gone."""
 
-    def __init__(self, dialogs: OpenDialogs) -> None:
+    def __init__(self, dialogs: OpenDialogs, lost: asyncio.Event) -> None:
         self._dialogs = dialogs
+        self._lost = lost
         self._running: set[asyncio.Task[Any]] = set()
 
     def start(self, work: Awaitable[Any]) -> asyncio.Task[Any]:
@@ -40,19 +42,20 @@ class Inputs:
 
         Raises:
             DialogOpen: a dialog was open before; nothing was sent.
-            TimedOut: neither came within `bound_s` seconds.
+            CdpClosed: the tab is gone.
+            TimedOut: none of these came within `bound_s` seconds.
             Whatever the input itself raises.
         """
         self._dialogs.refuse()
         task = self.start(send())
-        opened = asyncio.create_task(self._dialogs.opened.wait())
         try:
-            await asyncio.wait({task, opened}, timeout=bound_s, return_when=asyncio.FIRST_COMPLETED)
+            await self._first(task, bound_s)
         except asyncio.CancelledError:
             task.cancel()
             raise
-        finally:
-            opened.cancel()
+        if self._lost.is_set() and not _succeeded(task):
+            task.cancel()
+            raise CdpClosed("input")
         if task.done():
             return task.result()
         if self._dialogs.waiting is None:
@@ -62,18 +65,24 @@ class Inputs:
 
     async def drain(self) -> None:
         """Wait, within bounds, for the input that an answered dialog had held, or for the next dialog that it opens."""
-        if not self._running:
-            return
-        opened = asyncio.create_task(self._dialogs.opened.wait())
-        ended = asyncio.create_task(asyncio.wait(tuple(self._running)))
+        if self._running:
+            await self._first(asyncio.gather(*self._running, return_exceptions=True), INPUT_TIMEOUT_S)
+
+    async def _first(self, work: asyncio.Future[Any], bound_s: float) -> None:
+        """Return when `work` has ended, a dialog is open, the tab is gone, or the time is over; nothing is ended."""
+        events = [asyncio.create_task(event.wait()) for event in (self._dialogs.opened, self._lost)]
         try:
-            await asyncio.wait({ended, opened}, timeout=INPUT_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({work, *events}, timeout=bound_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            opened.cancel()
-            ended.cancel()
+            for event in events:
+                event.cancel()
 
     async def stop(self) -> None:
         """End everything that still runs."""
         for task in tuple(self._running):
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
+
+
+def _succeeded(task: asyncio.Task[Any]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None

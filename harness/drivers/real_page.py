@@ -4,6 +4,7 @@ and the refusals that Chrome's own errors stand for.
 A driver's page adds how its input is sent, and translates the errors of what it sends it with.
 """
 
+import asyncio
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
@@ -27,22 +28,29 @@ SCREENSHOT_QUALITY = 60
 ALIVE_S = 2.0
 """Seconds in which a living browser answers: who has lost the tab asks it whether only the tab is gone."""
 
+CLOSED = "The tab was closed."
 CRASHED = "The page crashed."
 NO_ANSWER = "The page did not answer in time."
 
 
 class RealPage(ABC):
-    """One tab of a real browser."""
+    """One tab of a real browser. `lost` is set once the tab is closed or has crashed, `ended` once nothing of the page
+    is left after that: no process, connection or folder.
+    """
 
-    def __init__(self, cdp: CdpConnection, target_id: str) -> None:
+    def __init__(self, cdp: CdpConnection, browser: CdpConnection, target_id: str) -> None:
         self.target_id = target_id
+        self.lost = asyncio.Event()
+        self.ended = asyncio.Event()
         self._cdp = cdp
+        self._browser = browser
         self._script = PageScript(cdp, target_id)
         self._dialogs = OpenDialogs()
         self._settler = Settler(cdp, self._script, self._dialogs, target_id)
-        self._inputs = Inputs(self._dialogs)
+        self._inputs = Inputs(self._dialogs, self.lost)
         self._crashed = False
         cdp.on("Inspector.targetCrashed", self._on_crash)
+        cdp.at_end(self._on_closed)
 
     async def _listen(self) -> None:
         """Have Chrome tell what happens in the tab."""
@@ -140,6 +148,25 @@ class RealPage(ABC):
         async with self._translated():
             await self._cdp.send("Page.bringToFront")
 
+    async def close(self) -> None:
+        """Close the tab, also one that has crashed; on return nothing of the page is left."""
+        if not self._crashed:
+            async with self._translated():
+                await self._close_tab()
+        else:
+            with suppress(CdpClosed, CdpError, CdpTimeout):  # the browser may be gone, and the tab with it
+                await self._close_tab()
+        await self.ended.wait()
+
+    async def leave(self) -> None:
+        """End what belongs to the page; its tab stays, unless the tab's browser context was made for it."""
+        self.lost.set()
+        await self.ended.wait()
+
+    async def _close_tab(self) -> None:
+        await self._browser.send("Target.closeTarget", {"targetId": self.target_id})
+        await self._cdp.closed.wait()
+
     async def settle(self) -> None:
         if self.dialog is not None:
             return
@@ -151,13 +178,14 @@ class RealPage(ABC):
 
     @property
     def dialog(self) -> Dialog | None:
-        return self._dialogs.waiting
+        return None if self.lost.is_set() else self._dialogs.waiting
 
     def take_alerts(self) -> tuple[Dialog, ...]:
         return self._dialogs.take_alerts()
 
     async def answer_dialog(self, accept: bool, text: str | None) -> None:
         """Answer the waiting dialog; the input that opened it then ends too, or the next dialog opens."""
+        await self._refuse_lost()
         if (answer := self._dialogs.take()) is None:
             return
         async with self._translated(sent=True):
@@ -171,20 +199,35 @@ class RealPage(ABC):
 
     # ---- errors ----
 
+    def _on_closed(self) -> None:
+        self.lost.set()
+
     def _on_crash(self, _params: Json, _session: str | None) -> None:
         self._crashed = True
-        self._cdp.fail_pending(PageGone(CRASHED))
+        self.lost.set()
+        self._cdp.fail_pending(CdpClosed(CRASHED))
 
-    @abstractmethod
     async def _gone(self, sent: bool | None) -> PageGone | DriverGone:
-        """Whether the tab is gone, or the browser with it."""
-        ...
+        """What is gone. The tab's connection may break before the browser's."""
+        try:
+            await self._browser.send("Browser.getVersion", timeout_s=ALIVE_S)
+        except (CdpClosed, CdpError, CdpTimeout):
+            return DriverGone("The browser ended.", input_sent=sent)
+        return PageGone(CRASHED if self._crashed else CLOSED, input_sent=sent)
+
+    async def _refuse_lost(self) -> None:
+        """
+        Raises:
+            PageGone: the tab was closed or has crashed.
+            DriverGone: the browser ended.
+        """
+        if self.lost.is_set():
+            raise await self._gone(None)
 
     @asynccontextmanager
     async def _translated(self, *, sent: bool | None = None) -> AsyncIterator[None]:
         """Chrome's errors as refusals; `sent`: input may have reached the page."""
-        if self._crashed:
-            raise PageGone(CRASHED)
+        await self._refuse_lost()
         self._dialogs.refuse()
         try:
             yield

@@ -7,7 +7,7 @@ import json
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +19,6 @@ import pytest_asyncio
 from harness.drivers.agent_browser import AgentDriver, AgentHost
 from harness.drivers.agent_page import AgentPage
 from harness.drivers.base import DriverPage
-from harness.drivers.cdp import CdpError
 from harness.drivers.current import CurrentDriver
 from harness.drivers.current_page import CurrentPage
 from harness.drivers.fake import FakeDriver, FakeHost
@@ -162,7 +161,7 @@ class CurrentBrowser:
 
     async def open(self) -> DriverPage:
         page = await self._driver.fresh_page()
-        self._stack.push_async_callback(page.dispose)
+        self._stack.push_async_callback(page.leave)
         return page
 
     async def mutate(self, page: DriverPage, name: str, change: str) -> None:
@@ -189,13 +188,8 @@ class AgentBrowser:
 
     async def open(self) -> DriverPage:
         page = await self._driver.fresh_page()
-        self._stack.push_async_callback(self._close, page)
+        self._stack.push_async_callback(page.leave)
         return page
-
-    @staticmethod
-    async def _close(page: AgentPage) -> None:
-        with suppress(CdpError):  # some tests close it themselves
-            await page._browser.send("Target.closeTarget", {"targetId": page.target_id})
 
     @staticmethod
     async def _evaluate(page: DriverPage, script: str) -> object:

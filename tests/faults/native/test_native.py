@@ -14,6 +14,7 @@ from harness.drivers.agent_calls import Bounds, Queue
 from harness.drivers.agent_child import native_child
 from harness.drivers.cdp import CdpConnection, open_cdp
 from harness.drivers.native_pin import NativeBinary
+from harness.drivers.other_tabs import OtherTabs
 from harness.errors import DriverError
 from harness.host.tab import Tab
 from harness.targets.local import local
@@ -126,7 +127,7 @@ async def test_another_chrome_on_the_same_port(native_binary: NativeBinary, star
             with pytest.raises(DriverError):
                 async with AgentHost(native_binary).attach(native.endpoint):
                     pass
-            queue = Queue(browser=browser, chrome_pid=other.pid)
+            queue = Queue(browser=browser, others=OtherTabs(browser), chrome_pid=other.pid)
             with pytest.raises(DriverError) as caught:
                 async with native_child(native_binary, native.endpoint, before[0][0], queue):
                     pass

@@ -62,7 +62,7 @@ async def native_opened(native_binary: NativeBinary, native_endpoint: Endpoint) 
             return (await tab._cdp.send("Runtime.evaluate", given))["result"].get("value")
 
         yield Opened(tab, evaluate)
-        await tab.close()
+        await tab.leave()
 
 
 @pytest.fixture(params=["current", "agent-browser"])

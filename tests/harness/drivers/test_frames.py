@@ -57,7 +57,7 @@ async def ax_text(driver: CurrentDriver, pages: dict[str, str]) -> str:
         await page.navigate(f"http://127.0.0.1:{port}/top")
         await page.settle()
         observation = await Tab(page).observe("ax")
-        await page.dispose()
+        await page.leave()
     assert observation.ax is not None
     return observation.ax.text
 
