@@ -6,8 +6,8 @@ every reply again, which about doubles the cost of a large accessibility tree.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import orjson
@@ -77,6 +77,15 @@ class CdpConnection:
         """Call `handler(params, session_id)` for every event `method`, in the order of arrival."""
         self._handlers.setdefault(method, []).append(handler)
 
+    @contextmanager
+    def heard(self, method: str, handler: EventHandler) -> Iterator[None]:
+        """As `on`, for as long as the block runs."""
+        self.on(method, handler)
+        try:
+            yield
+        finally:
+            self._handlers[method].remove(handler)
+
     async def send(
         self,
         method: str,
@@ -135,7 +144,7 @@ class CdpConnection:
     def _dispatch(self, message: Json) -> None:
         number = message.get("id")
         if number is None:
-            for handler in self._handlers.get(message.get("method", ""), ()):
+            for handler in tuple(self._handlers.get(message.get("method", ""), ())):
                 handler(message.get("params", {}), message.get("sessionId"))
             return
         method, future = self._pending.get(number, ("", None))

@@ -31,7 +31,7 @@ class PageScript:
         self._context: int | None = None  # that of the object
         self._contexts: dict[int, str] = {}
         folder = files("harness.drivers")
-        parts = [(folder / name).read_text(encoding="utf-8") for name in ("actions.js", "ax_plan.js")]
+        parts = [(folder / name).read_text(encoding="utf-8") for name in ("actions.js", "scroll.js", "ax_plan.js")]
         self._source = page_script(*parts)
         cdp.on("Runtime.executionContextCreated", self._on_created)
         cdp.on("Runtime.executionContextsCleared", self._on_cleared)

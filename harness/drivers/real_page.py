@@ -7,7 +7,7 @@ A driver's page adds how its input is sent, and translates the errors of what it
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 
 from harness.drivers.base import Dialog, RefTarget
@@ -16,6 +16,7 @@ from harness.drivers.dialogs import Answer, OpenDialogs
 from harness.drivers.file_chooser import answer_file_chooser
 from harness.drivers.inputs import Inputs
 from harness.drivers.page_script import REPLACED, PageScript
+from harness.drivers.press import Guarding, Press
 from harness.drivers.script_answer import check, check_point
 from harness.drivers.settle import Settler
 from observe.dom import decode_dom, decode_text
@@ -27,6 +28,7 @@ SCREENSHOT_QUALITY = 60
 ALIVE_S = 2.0
 """Seconds in which a living browser answers: who has lost the tab asks it whether only the tab is gone."""
 
+HELD_UP = "The dialog was answered, but the click that it had held up was refused. "
 CRASHED = "The page crashed."
 NO_ANSWER = "The page did not answer in time."
 
@@ -41,6 +43,7 @@ class RealPage(ABC):
         self._dialogs = OpenDialogs()
         self._settler = Settler(cdp, self._script, self._dialogs, target_id)
         self._inputs = Inputs(self._dialogs)
+        self._held: Press | None = None  # that of the click which a dialog holds up
         self._crashed = False
         cdp.on("Inspector.targetCrashed", self._on_crash)
 
@@ -65,8 +68,20 @@ class RealPage(ABC):
 
     # ---- actions ----
 
+    async def click(self, target: RefTarget) -> None:
+        point = await self._checked_point(target)
+        press = Press(self._script, self._dialogs, target, point)
+        await self._click(point, press.guarded)
+        self._held = press if self.dialog is not None else None
+
+    async def click_at(self, x: float, y: float) -> None:
+        await self._check_point(x, y)
+        await self._click((x, y), nullcontext)
+
     @abstractmethod
-    async def click(self, target: RefTarget) -> None: ...
+    async def _click(self, point: tuple[float, float], guarding: Guarding) -> None:
+        """Move the mouse there, and press and release it inside of what `guarding` makes."""
+        ...
 
     async def _checked_point(self, target: RefTarget) -> tuple[float, float]:
         """Where a click hits the element as it is now; in px from the window's corner.
@@ -86,6 +101,16 @@ class RealPage(ABC):
         async with self._translated():
             await self._script.document_nonce()
             check_point(x, y, await self._script.call("size"))
+
+    async def _scrolled(self) -> int | None:
+        """How far the scroll that was just sent went, once it stands still; None where the page cannot be asked."""
+        if self.dialog is not None:
+            return None
+        async with self._translated(sent=True):
+            try:
+                return round(await self._script.call("scrolled"))
+            except (DialogOpen, DocumentReplaced):  # the scroll was sent, and led to that
+                return None
 
     async def _selected_field(self, target: RefTarget, text: str) -> Json:
         """Give the field the focus and select what it holds; `typed` is true where it has taken the text already.
@@ -157,13 +182,21 @@ class RealPage(ABC):
         return self._dialogs.take_alerts()
 
     async def answer_dialog(self, accept: bool, text: str | None) -> None:
-        """Answer the waiting dialog; the input that opened it then ends too, or the next dialog opens."""
+        """Answer the waiting dialog; the input that opened it then ends too, or the next dialog opens.
+
+        Raises:
+            Refusal: the answer was given, and the click that it had held up no longer met its element.
+        """
         if (answer := self._dialogs.take()) is None:
             return
         async with self._translated(sent=True):
             with suppress(DialogOpen):  # the answer was given; what it led to has opened the next dialog
                 await answer(accept, text)
             await self._inputs.drain()
+        if self._held is not None and (refusal := self._held.refusal) is not None:
+            self._held = None
+            refusal.message = HELD_UP + refusal.message
+            raise refusal
 
     def _hold_for(self, dialog: Dialog, answer: Answer) -> None:
         """A dialog waits for its answer; what is asked of the page meanwhile is refused."""
@@ -188,6 +221,8 @@ class RealPage(ABC):
         self._dialogs.refuse()
         try:
             yield
+        except PageGone as gone:
+            raise PageGone(gone.message, input_sent=gone.input_sent or sent) from gone
         except CdpClosed as error:
             raise await self._gone(sent) from error
         except CdpTimeout as error:
