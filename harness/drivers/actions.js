@@ -97,20 +97,18 @@
 
   /* The press of one click: whether it meets the element is asked when it is dispatched, so that nothing can come in
      between. One that does not is kept from the page, with its release and its click. */
-  const PRESS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
   const PRESS_MS = 15_000; // a press that never came must not cost a person's press its effect
   let press = null;
   const judged = (event) => {
     const found = resolve(press.nonce, press.n);
     if (found.status !== "ok") return found;
     const at = event.composedPath()[0];
-    return meets(found.item, at) >= press.least ? found : covered(at);
+    return meets(found.item, at) >= press.least ? { status: "ok" } : covered(at);
   };
   const onPress = (event) => {
-    if (press === null || !event.isTrusted) return;
     if (press.verdict === null) {
-      if (performance.now() > press.until) press = null;
-      if (press === null || (event.type !== "pointerdown" && event.type !== "mousedown")) return;
+      if (performance.now() > press.until) return disarm();
+      if (event.type !== "pointerdown" && event.type !== "mousedown") return;
       press.verdict = judged(event);
     }
     if (press.verdict.status === "ok") return;
@@ -125,18 +123,16 @@
     const at = deepAt(x, y), least = meets(found.item, at);
     if (least === 0) return covered(at);
     press = { nonce, n, least, verdict: null, until: performance.now() + PRESS_MS };
-    for (const kind of PRESS) addEventListener(kind, onPress, { capture: true });
+    axtrialFirst.press = onPress;
+    axtrialFirst.listen();
     return { status: "ok" };
   };
-  const disarm = () => {
-    press = null;
-    for (const kind of PRESS) removeEventListener(kind, onPress, { capture: true });
-  };
+  const disarm = () => { press = axtrialFirst.press = null; };
   /* What became of the press, which is over. */
   const met = () => {
-    const verdict = press === null || press.verdict === null ? { status: "ok" } : press.verdict;
+    const verdict = press?.verdict ?? { status: "ok" };
     disarm();
-    return verdict.status === "ok" ? { status: "ok" } : verdict;
+    return verdict;
   };
 
   const fieldRefusal = (item) => (isDisabled(item) ? "it is disabled" : isReadonly(item) ? "it is read-only"

@@ -51,6 +51,7 @@ class RealPage(ABC):
         """Have Chrome tell what happens in the tab."""
         for domain in ("Page", "Runtime", "Inspector"):
             await self._cdp.send(f"{domain}.enable")
+        await self._script.begin()
 
     # ---- reads ----
 
@@ -108,7 +109,8 @@ class RealPage(ABC):
             return None
         async with self._translated(sent=True):
             try:
-                return round(await self._script.call("scrolled"))
+                far: float = await self._script.call("scrolled")
+                return round(far)
             except (DialogOpen, DocumentReplaced):  # the scroll was sent, and led to that
                 return None
 
