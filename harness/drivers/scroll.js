@@ -7,6 +7,7 @@
   const { deepAt } = observer;
 
   const MOST_MS = 2_000; // an animated scroll takes some 0.2 s, a long smooth one 1 s
+  const WHEEL_MS = 15_000; // one that never came must not cost a person's wheel its effect
   const FRAME_MS = 50; // where no frame is drawn, the wait must go on
   const CALM_FRAMES = 3; // a scroll that moves again only later is one of the page's own
   const START_FRAMES = 12; // what the wheel moves is told to the page with one of the next frames
@@ -48,10 +49,15 @@
     const first = around(x, y).find((one) => one === wanted || hasRoom(one, dy) || style(one).overscrollBehaviorY !== "auto");
     return first === wanted;
   };
-  const onWheel = (event) => { if (event.isTrusted) event.stopImmediatePropagation(); };
+  const WHEEL = { capture: true, passive: true };
+  const onWheel = (event) => {
+    if (!event.isTrusted) return;
+    removeEventListener("wheel", onWheel, WHEEL); // it was this one
+    if (performance.now() < moving.until) event.stopImmediatePropagation();
+  };
   const watch = (dy) => {
     const boxes = middle();
-    moving = { tops: new Map(boxes.map((at) => [at, element.top(at)])), ended: false };
+    moving = { tops: new Map(boxes.map((at) => [at, element.top(at)])), ended: false, until: performance.now() + WHEEL_MS };
     return boxes.find((at) => hasRoom(at, dy)) ?? null;
   };
   /* Where the wheel is to turn for a scroll by `dy`; null: nothing there can move. The page's own listeners do not get
@@ -60,7 +66,7 @@
     const wanted = watch(dy);
     if (wanted === null) return null;
     const points = FRACTIONS.flatMap((fy) => FRACTIONS.map((fx) => [innerWidth * fx, innerHeight * fy]));
-    addEventListener("wheel", onWheel, { capture: true, passive: true });
+    addEventListener("wheel", onWheel, WHEEL);
     return points.find(([x, y]) => leadsTo(wanted, x, y, dy)) ?? points[0];
   };
   const scroll = (dy) => {
@@ -86,7 +92,7 @@
       if (calm >= (moving.ended || last !== 0 ? CALM_FRAMES : START_FRAMES)) break;
     }
     removeEventListener("scrollend", onEnd, { capture: true });
-    removeEventListener("wheel", onWheel, { capture: true });
+    removeEventListener("wheel", onWheel, WHEEL);
     return gone();
   };
 

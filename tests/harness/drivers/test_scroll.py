@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.drivers.real_page import RealPage
+
 if TYPE_CHECKING:
     from tests.harness.drivers.conftest import Opened
 
@@ -93,3 +95,17 @@ async def test_a_tab_behind_another_one(opened: "Opened") -> None:
     await opened.evaluate(f"addEventListener('click', () => {opener}, {{once: true}}); 0")
     await opened.page.click_at(10, 10)
     assert await opened.page.scroll(600) == 600
+
+
+async def test_only_the_wheel_of_the_scroll_is_kept_from_the_page(opened: "Opened") -> None:
+    """Also where a dialog ended it early, a person's wheel is the page's again."""
+    asks = "addEventListener('scroll', () => confirm('?'), {once: true})"
+    await opened.show(f"{TALL}<script>onwheel = () => {{}}; {asks}</script>")
+    await opened.page.scroll(600)
+    await opened.page.settle()
+    await opened.page.answer_dialog(True, None)
+    page = opened.page
+    assert isinstance(page, RealPage)
+    await opened.evaluate("turned = new Promise((turn) => { onwheel = turn; }); 0")
+    await page._cdp.send("Input.dispatchMouseEvent", {"type": "mouseWheel", "x": 9, "y": 9, "deltaX": 0, "deltaY": 99})
+    assert await opened.evaluate("turned.then((event) => event.deltaY)") == 99
