@@ -39,23 +39,29 @@
     }
     return false;
   };
-  /* A point that hits the element, best without another control inside it. A label acts for its control: a hidden box
-     below a styled label could not be reached otherwise. */
+  /* How well a press on `at` meets the element: 2: the element, or its label, which acts for it (a hidden box below a
+     styled label could not be reached otherwise); 1: another control inside the element; 0: not at all. */
+  const meets = (item, at) => {
+    if (at === null || !isElement(at)) return 0;
+    const around = [item, ...labels(item)].filter((target) => contains(target, at));
+    if (around.some((target) => !hitsOther(at, target, item))) return 2;
+    return contains(item, at) ? 1 : 0;
+  };
+  const covered = (at) => ({ status: "covered", by: at === null || !isElement(at) ? "nothing" : roleOf(at, "A") });
+  /* A point that hits the element, best without another control inside it. */
   const hitPoint = (item) => {
     let covering = null, any = false, second = null;
     for (const target of [item, ...labels(item)]) {
       for (const [x, y] of pointsOf(target)) {
         any = true;
-        const at = deepAt(x, y);
-        const own = at !== null && contains(item, at);
-        if (at === null || !(own || contains(target, at))) { covering ??= at; continue; }
-        if (!hitsOther(at, target, item)) return { status: "ok", x, y };
-        if (own) second ??= { status: "ok", x, y };
+        const at = deepAt(x, y), well = meets(item, at);
+        if (well === 2) return { status: "ok", x, y };
+        if (well === 1) second ??= { status: "ok", x, y };
+        else covering ??= at;
       }
     }
     if (second !== null) return second;
-    if (!any) return { status: "not_clickable", why: "it cannot be brought into view" };
-    return { status: "covered", by: covering === null ? "nothing" : roleOf(covering, "A") };
+    return any ? covered(covering) : { status: "not_clickable", why: "it cannot be brought into view" };
   };
   const bringIntoView = async (nonce, n, item) => {
     const before = element.box(item);
@@ -72,11 +78,11 @@
     return resolve(nonce, n);
   };
 
+  const why = (item) => (isDisabled(item) ? "it is disabled" : refusesInput(item) ? "it is hidden or inert"
+    : style(item).pointerEvents === "none" && labels(item).length === 0 ? "it takes no pointer events" : null);
   const click = async (nonce, n) => {
     let found = resolve(nonce, n);
     if (found.status !== "ok") return found;
-    const why = (item) => (isDisabled(item) ? "it is disabled" : refusesInput(item) ? "it is hidden or inert"
-      : style(item).pointerEvents === "none" && labels(item).length === 0 ? "it takes no pointer events" : null);
     if (why(found.item) !== null) return { status: "not_clickable", why: why(found.item) };
     found = await bringIntoView(nonce, n, found.item);
     if (found.status !== "ok") return found;
@@ -87,6 +93,46 @@
     await frame();
     found = resolve(nonce, n);
     return found.status === "ok" ? hitPoint(found.item) : found;
+  };
+
+  /* The press of one click: whether it meets the element is asked when it is dispatched, so that nothing can come in
+     between. One that does not is kept from the page, with its release and its click. */
+  const PRESS_MS = 15_000; // a press that never came must not cost a person's press its effect
+  let press = null;
+  const judged = (event) => {
+    const found = resolve(press.nonce, press.n);
+    if (found.status !== "ok") return found;
+    const at = event.composedPath()[0];
+    return meets(found.item, at) >= press.least ? { status: "ok" } : covered(at);
+  };
+  const onPress = (event) => {
+    if (press.verdict === null) {
+      if (performance.now() > press.until) return disarm();
+      if (event.type !== "pointerdown" && event.type !== "mousedown") return;
+      press.verdict = judged(event);
+    }
+    if (press.verdict.status === "ok") return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+  };
+  /* Check an element once more, with the mouse over it, and from now on the press that comes. */
+  const arm = (nonce, n, x, y) => {
+    const found = resolve(nonce, n);
+    if (found.status !== "ok") return found;
+    if (why(found.item) !== null) return { status: "not_clickable", why: why(found.item) };
+    const at = deepAt(x, y), least = meets(found.item, at);
+    if (least === 0) return covered(at);
+    press = { nonce, n, least, verdict: null, until: performance.now() + PRESS_MS };
+    axtrialFirst.press = onPress;
+    axtrialFirst.listen();
+    return { status: "ok" };
+  };
+  const disarm = () => { press = axtrialFirst.press = null; };
+  /* What became of the press, which is over. */
+  const met = () => {
+    const verdict = press?.verdict ?? { status: "ok" };
+    disarm();
+    return verdict;
   };
 
   const fieldRefusal = (item) => (isDisabled(item) ? "it is disabled" : isReadonly(item) ? "it is read-only"
@@ -186,19 +232,6 @@
     marked = item;
     return { status: "ok" };
   };
-  /* Scroll what lies under the middle of the window, or what is around it if that is at its end. */
-  const scroll = (dy) => {
-    const main = page.scroller(document) ?? page.top(document);
-    for (let at = deepAt(innerWidth / 2, innerHeight / 2) ?? main; at !== null && isElement(at); at = flatParent(at)) {
-      const overflow = style(at).overflowY;
-      if (at !== main && (overflow === "visible" || overflow === "hidden" || overflow === "clip")) continue;
-      const before = element.top(at);
-      element.by(at, { top: dy, behavior: "instant" });
-      if (element.top(at) !== before) return { moved: element.top(at) - before, left: element.height(at) - element.seen(at) - element.top(at) };
-    }
-    return { moved: 0, left: 0 };
-  };
-
   /* Resolves once the DOM was quiet for `quiet` ms, or after `most` ms. */
   const settle = (quiet, most) => new Promise((done) => {
     const finish = (calm) => { watcher.disconnect(); clearTimeout(calmer); clearTimeout(last); done(calm); };
@@ -214,8 +247,7 @@
     const item = observer.current(n);
     return is(item, HTMLInputElement) && item.type === "password" ? null : cut(valueOf(item), limits.value)[0];
   };
-  const scrolled = () => element.top(page.scroller(document) ?? page.top(document));
 
-  return { click, type, selectOption, upload, unmark, marked: () => marked, scroll, scrolled, settle, valueNow,
-    size: () => [innerWidth, innerHeight] };
+  return { click, type, selectOption, upload, unmark, marked: () => marked, settle, valueNow, arm, met,
+    disarm, size: () => [innerWidth, innerHeight] };
 }

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.drivers.agent_calls import Guard, NativeChild, NativeFault
+from harness.drivers.agent_keys import key_events
 from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout
 from harness.drivers.dialogs import OpenDialogs
 from harness.drivers.inputs import LATE
+from harness.drivers.press import NOT_PRESSED, Guarding
 from harness.drivers.settle import LOAD_TIMEOUT_S, SLOW, Settler
 from observe.errors import DialogOpen, TimedOut
 
@@ -56,23 +58,46 @@ class NativeInput:
             self._dialogs.refuse()
         raise TimedOut(HELD_UP)
 
-    async def click(self, x: float, y: float) -> None:
-        """Move the mouse to a point, in px from the window's corner, press and release it.
+    async def click(self, point: tuple[float, float], guarding: Guarding) -> None:
+        """Move the mouse to a point, in px from the window's corner; press and release it in what `guarding` makes.
 
         What a dialog holds up in between comes after its answer, as Chrome itself holds input: a press has its release.
 
         Raises:
             TimedOut: the page opened one dialog after the other.
-            As NativeChild.call.
+            As NativeChild.call, and as `guarding`.
         """
-        for action, fields in (("mousemove", {"x": x, "y": y}), ("mousedown", {}), ("mouseup", {})):
-            command = _Command(action=action, fields=fields, guard=self.guard)
-            for _ in range(_TRIES):
-                if await self._attempt(command) is not None:
-                    break
+        x, y = point
+        await self._go_on("mousemove", NOT_PRESSED, x=x, y=y)
+        async with guarding():
+            await self._go_on("mousedown", LATE)
+            await self._go_on("mouseup", LATE)
+
+    async def _go_on(self, action: str, late: str, **fields: object) -> None:
+        command = _Command(action=action, fields=fields, guard=self.guard)
+        for _ in range(_TRIES):
+            if await self._attempt(command) is not None:
+                return
+            await self._dialogs.closed.wait()
+        raise TimedOut(late, input_sent=True)
+
+    async def press(self, key: str) -> None:
+        """Press and release one key, by its name or as the character that it types.
+
+        Raises:
+            As `send`.
+        """
+        if len(key) == 1 and not key.isascii():  # no key of a US keyboard
+            await self.send("inserttext", text=key)
+        elif (events := key_events(key)) is None:
+            await self.send("press", key=key)
+        else:
+            for event in events:
+                self.guard()
+                with suppress(DialogOpen):  # the page gets it once that is closed
+                    await self._cdp.send("Input.dispatchKeyEvent", event)
                 await self._dialogs.closed.wait()
-            else:
-                raise TimedOut(LATE, input_sent=True)
+            self.guard()
 
     async def _attempt(self, command: _Command) -> dict[str, Any] | None:
         """What the child answered; None: it knew of a dialog, and refuses each command then before it sends anything.

@@ -17,7 +17,8 @@ from harness.drivers.agent_frames import frames_in_frames
 from harness.drivers.agent_input import NativeInput
 from harness.drivers.base import Dialog, DialogKind, RefTarget
 from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json
-from harness.drivers.load_failure import load_failure
+from harness.drivers.load_failure import load_failure, refuse_relative
+from harness.drivers.press import Guarding
 from harness.drivers.real_page import NO_ANSWER, SCREENSHOT_QUALITY, RealPage
 from observe.errors import (
     DialogOpen,
@@ -80,11 +81,11 @@ class AgentPage(RealPage):
     async def read_ax(self, filled: Filled | None = None) -> AxText:
         bound_s = self._child.bounds.snapshot_s
         async with self._native_faults(sent=None):
+            unread = await frames_in_frames(self._cdp, self._browser, self.target_id)
             data = await self._input(lambda: self._native.send("snapshot", timeout_s=bound_s, compact=False))
             self._dialogs.refuse()  # one that opened meanwhile holds the read
             if data is None or not isinstance(text := data.get("snapshot"), str):
                 raise MalformedRead("native snapshot")
-            unread = await frames_in_frames(self._cdp, self._browser, self.target_id)
         return AxText(source="native", text="\n".join([text, *[NOT_READ_LINE] * unread]))
 
     # ---- actions ----
@@ -93,21 +94,16 @@ class AgentPage(RealPage):
         """Load `url` in this tab.
 
         Raises:
-            LoadFailed: Chrome could not load it.
+            LoadFailed: Chrome could not load it, or it has no scheme.
             TimedOut: it did not finish in time.
         """
+        refuse_relative(url)
         async with self._native_faults(loads=True):
             await self._input(lambda: self._native.load(url, self._settler))
 
-    async def click(self, target: RefTarget) -> None:
-        x, y = await self._checked_point(target)
+    async def _click(self, point: tuple[float, float], guarding: Guarding) -> None:
         async with self._native_faults(refused=NotClickable):
-            await self._input(lambda: self._native.click(x, y))
-
-    async def click_at(self, x: float, y: float) -> None:
-        await self._check_point(x, y)
-        async with self._native_faults(refused=NotClickable):
-            await self._input(lambda: self._native.click(x, y))
+            await self._input(lambda: self._native.click(point, guarding))
 
     async def type(self, target: RefTarget, text: str) -> str | None:
         ready = await self._selected_field(target, text)
@@ -127,19 +123,18 @@ class AgentPage(RealPage):
 
     async def press_key(self, key: str) -> None:
         async with self._native_faults():
-            if len(key) == 1 and not key.isascii():  # no key of a US keyboard
-                await self._input(lambda: self._native.send("inserttext", text=key))
-            else:
-                await self._input(lambda: self._native.send("press", key=key))
+            await self._input(lambda: self._native.press(key))
 
-    async def scroll(self, delta_y: int) -> int:
-        async with self._native_faults():
+    async def scroll(self, delta_y: int) -> int | None:
+        async with self._translated():
             await self._script.document_nonce()
-            before = await self._script.call("scrolled")
-            direction = "down" if delta_y > 0 else "up"
-            await self._input(lambda: self._native.send("scroll", direction=direction, amount=abs(delta_y)))
-            moved: float = await self._script.call("scrolled") - before
-            return round(moved)
+            point = await self._script.call("aim", delta_y)
+        if point is None:
+            return 0
+        wheel = {"x": point[0], "y": point[1], "deltaX": 0, "deltaY": delta_y}
+        async with self._native_faults():
+            await self._input(lambda: self._native.send("wheel", **wheel))
+        return await self._scrolled()
 
     async def screenshot(self) -> bytes:
         await self.show()

@@ -49,7 +49,9 @@ class DriverPage(ReadablePage, Protocol):
         """The alerts that were accepted since the last call, oldest first."""
         ...
 
-    async def navigate(self, url: str) -> None: ...
+    async def navigate(self, url: str) -> None:
+        """Load an address that has a scheme."""
+        ...
 
     async def click(self, target: RefTarget) -> None: ...
 
@@ -67,8 +69,9 @@ class DriverPage(ReadablePage, Protocol):
 
     async def press_key(self, key: str) -> None: ...
 
-    async def scroll(self, delta_y: int) -> int:
-        """Scroll what lies under the middle of the window by `delta_y` px; how far it went."""
+    async def scroll(self, delta_y: int) -> int | None:
+        """Scroll what lies under the middle of the window by `delta_y` px; how far it went until it stood still, None
+        where the page cannot be asked any more."""
         ...
 
     async def show(self) -> None:

@@ -6,8 +6,8 @@ every reply again, which about doubles the cost of a large accessibility tree.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import orjson
@@ -82,6 +82,15 @@ class CdpConnection:
         """Call `handler()` once the websocket is closed."""
         self._at_end.append(handler)
 
+    @contextmanager
+    def heard(self, method: str, handler: EventHandler) -> Iterator[None]:
+        """As `on`, for as long as the block runs."""
+        self.on(method, handler)
+        try:
+            yield
+        finally:
+            self._handlers[method].remove(handler)
+
     async def send(
         self,
         method: str,
@@ -142,7 +151,7 @@ class CdpConnection:
     def _dispatch(self, message: Json) -> None:
         number = message.get("id")
         if number is None:
-            for handler in self._handlers.get(message.get("method", ""), ()):
+            for handler in tuple(self._handlers.get(message.get("method", ""), ())):
                 handler(message.get("params", {}), message.get("sessionId"))
             return
         method, future = self._pending.get(number, ("", None))

@@ -14,10 +14,11 @@ from playwright.async_api import TimeoutError as PlaywrightTimeout
 from harness.drivers.ax_bounded import BoundedAxReader
 from harness.drivers.ax_read import AxReader
 from harness.drivers.base import Dialog, DialogKind, RefTarget
-from harness.drivers.cdp import CdpConnection
+from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout
 from harness.drivers.inputs import INPUT_TIMEOUT_S
-from harness.drivers.load_failure import load_failure
-from harness.drivers.real_page import SCREENSHOT_QUALITY, RealPage
+from harness.drivers.load_failure import load_failure, refuse_relative
+from harness.drivers.press import NOT_PRESSED, Guarding
+from harness.drivers.real_page import ALIVE_S, SCREENSHOT_QUALITY, RealPage
 from harness.drivers.settle import LOAD_TIMEOUT_S, SLOW
 from observe.dom import MARK_ATTRIBUTE
 from observe.errors import DialogOpen, LoadFailed, MalformedRead, TimedOut
@@ -59,9 +60,10 @@ class CurrentPage(RealPage):
         """Load `url` in this tab.
 
         Raises:
-            LoadFailed: Chrome could not load it.
+            LoadFailed: Chrome could not load it, or it has no scheme.
             TimedOut: it did not finish within LOAD_TIMEOUT_S.
         """
+        refuse_relative(url)
         try:
             await self._input(lambda: self._load(url), loads=True)
         except LoadFailed:
@@ -87,21 +89,26 @@ class CurrentPage(RealPage):
         with suppress(DialogOpen):  # it is open in the page that was loaded
             await self._settler.loaded(max(end - asyncio.get_running_loop().time(), 0))
 
-    async def click(self, target: RefTarget) -> None:
-        x, y = await self._checked_point(target)
-        await self._input(lambda: self._press_at(x, y))
-
-    async def click_at(self, x: float, y: float) -> None:
-        await self._check_point(x, y)
-        await self._input(lambda: self._press_at(x, y))
-
-    async def _press_at(self, x: float, y: float) -> None:
+    async def _click(self, point: tuple[float, float], guarding: Guarding) -> None:
         """One after the other: Chrome loses a release that comes while a dialog opens, and Playwright's own click sends
         the three at once."""
         mouse = self._page.mouse
-        await mouse.move(x, y)
-        await mouse.down()
-        await mouse.up()
+        moved = False
+
+        async def send() -> None:
+            nonlocal moved
+            await mouse.move(*point)
+            async with guarding():
+                moved = True
+                await mouse.down()
+                await mouse.up()
+
+        try:
+            await self._input(send)
+        except TimedOut as late:
+            if moved:
+                raise
+            raise TimedOut(NOT_PRESSED, input_sent=True) from late
 
     async def type(self, target: RefTarget, text: str) -> str | None:
         ready = await self._selected_field(target, text)
@@ -125,11 +132,11 @@ class CurrentPage(RealPage):
         keyboard = self._page.keyboard
         await self._input(lambda: keyboard.insert_text(key) if typed else keyboard.press(key))
 
-    async def scroll(self, delta_y: int) -> int:
+    async def scroll(self, delta_y: int) -> int | None:
         async with self._translated():
             await self._script.document_nonce()
-            moved = await self._script.call("scroll", delta_y)
-        return int(moved["moved"])
+            await self._script.call("scroll", delta_y)
+        return await self._scrolled()
 
     async def screenshot(self) -> bytes:
         await self.show()
@@ -169,8 +176,14 @@ class CurrentPage(RealPage):
         except PlaywrightTimeout as error:
             raise TimedOut(LATE, input_sent=sent) from error
         except PlaywrightError as error:
-            if self._page.is_closed() or self.lost.is_set():
+            if self._page.is_closed() or await self._is_lost():
                 raise await self._gone(sent) from error
             if loads:
                 raise LoadFailed(load_failure(error.message), input_sent=sent) from error
             raise MalformedRead("the browser refused the input") from error
+
+    async def _is_lost(self) -> bool:
+        """Playwright may hear of a crash before our own connection, whose events come before its next answer."""
+        with suppress(DialogOpen, CdpClosed, CdpError, CdpTimeout):
+            await self._cdp.send("Page.getFrameTree", timeout_s=ALIVE_S)
+        return self.lost.is_set()

@@ -9,6 +9,7 @@ from urllib.parse import urldefrag
 from harness.drivers import fake_reads as reads
 from harness.drivers.base import Dialog, RefTarget
 from harness.drivers.fake_document import TEXTUAL, VIEWPORT_HEIGHT, Effect, FakeDialog, FakeDocument, FakeElement
+from harness.drivers.load_failure import refuse_relative
 from harness.drivers.script_answer import check, check_point
 from observe import limits
 from observe.ax import write_native
@@ -84,8 +85,9 @@ class FakePage:
         """Load `url` from the site map.
 
         Raises:
-            LoadFailed: the site map does not have it; the tab then shows an empty document.
+            LoadFailed: the site map does not have it; the tab then shows an empty document. Or it has no scheme.
         """
+        refuse_relative(url)
         self._ready()
         self._failed = False
         self.run(lambda document: document.open(url))

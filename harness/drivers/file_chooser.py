@@ -35,14 +35,14 @@ async def answer_file_chooser(
         if not chooser.done() and "backendNodeId" in params:
             chooser.set_result(params["backendNodeId"])
 
-    cdp.on("Page.fileChooserOpened", on_opened)
-    await cdp.send("Page.setInterceptFileChooserDialog", {"enabled": True})
-    try:
-        await click()
-        field = await _chosen(chooser, dialogs)
-    finally:
-        chooser.cancel()
-        await _restore(cdp)
+    with cdp.heard("Page.fileChooserOpened", on_opened):
+        await cdp.send("Page.setInterceptFileChooserDialog", {"enabled": True})
+        try:
+            await click()
+            field = await _chosen(chooser, dialogs)
+        finally:
+            chooser.cancel()
+            await _restore(cdp)
     with suppress(DialogOpen):  # then the file was taken, and its event opened the dialog
         await cdp.send("DOM.setFileInputFiles", {"files": [str(path.resolve())], "backendNodeId": field})
 

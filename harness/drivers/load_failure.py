@@ -1,5 +1,9 @@
 """Why an address could not be loaded, in Chrome's own code and our words, and nobody else's."""
 
+import re
+
+from observe.errors import LoadFailed
+
 MAX_CODE_CHARS = 60
 
 ABORTED = "net::ERR_ABORTED"
@@ -17,3 +21,18 @@ def load_failure(text: str) -> str:
     if code == ABORTED:
         return f"The address gave no page to show, as a download does; the page of before stays ({ABORTED})."
     return f"The page could not be loaded ({'no reason given' if code is None else code[:MAX_CODE_CHARS]})."
+
+
+_ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*://|about:|data:|blob:", re.IGNORECASE)
+
+RELATIVE = "The address has no scheme (as http:// is one); nothing was loaded."
+
+
+def refuse_relative(url: str) -> None:
+    """What an address without a scheme means is not guessed: browsers and drivers guess differently.
+
+    Raises:
+        LoadFailed: `url` has none.
+    """
+    if _ABSOLUTE.match(url) is None:
+        raise LoadFailed(RELATIVE)

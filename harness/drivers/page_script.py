@@ -31,8 +31,9 @@ class PageScript:
         self._context: int | None = None  # that of the object
         self._contexts: dict[int, str] = {}
         folder = files("harness.drivers")
-        parts = [(folder / name).read_text(encoding="utf-8") for name in ("actions.js", "ax_plan.js")]
-        self._source = page_script(*parts)
+        parts = [(folder / name).read_text(encoding="utf-8") for name in ("actions.js", "scroll.js", "ax_plan.js")]
+        self._first = f"({(folder / 'first.js').read_text(encoding='utf-8')})();"
+        self._source = self._first + page_script(*parts)
         cdp.on("Runtime.executionContextCreated", self._on_created)
         cdp.on("Runtime.executionContextsCleared", self._on_cleared)
 
@@ -44,6 +45,14 @@ class PageScript:
     def _on_cleared(self, _params: Json, session: str | None) -> None:
         if session is None:
             self._contexts.clear()
+
+    async def begin(self) -> None:
+        """Hear the events of a press before the page does, in all documents from now on.
+
+        Raises:
+            CdpClosed, CdpError, CdpTimeout: the tab does not answer.
+        """
+        await self._cdp.send("Page.addScriptToEvaluateOnNewDocument", {"source": self._first, "worldName": _WORLD})
 
     async def document_nonce(self) -> str:
         """The nonce of the document now in the main frame.

@@ -8,7 +8,7 @@ import asyncio
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 
 from harness.drivers.base import Dialog, RefTarget
@@ -17,6 +17,7 @@ from harness.drivers.dialogs import Answer, OpenDialogs
 from harness.drivers.file_chooser import answer_file_chooser
 from harness.drivers.inputs import Inputs
 from harness.drivers.page_script import REPLACED, PageScript
+from harness.drivers.press import Guarding, Press
 from harness.drivers.script_answer import check, check_point
 from harness.drivers.settle import Settler
 from observe.dom import decode_dom, decode_text
@@ -29,6 +30,7 @@ ALIVE_S = 2.0
 """Seconds in which a living browser answers: who has lost the tab asks it whether only the tab is gone."""
 
 CLOSED = "The tab was closed."
+HELD_UP = "The dialog was answered, but the click that it had held up was refused. "
 CRASHED = "The page crashed."
 NO_ANSWER = "The page did not answer in time."
 
@@ -48,6 +50,7 @@ class RealPage(ABC):
         self._dialogs = OpenDialogs()
         self._settler = Settler(cdp, self._script, self._dialogs, target_id)
         self._inputs = Inputs(self._dialogs, self.lost)
+        self._held: Press | None = None  # that of the click which a dialog holds up
         self._crashed = False
         cdp.on("Inspector.targetCrashed", self._on_crash)
         cdp.at_end(self._on_closed)
@@ -56,6 +59,7 @@ class RealPage(ABC):
         """Have Chrome tell what happens in the tab."""
         for domain in ("Page", "Runtime", "Inspector"):
             await self._cdp.send(f"{domain}.enable")
+        await self._script.begin()
 
     # ---- reads ----
 
@@ -73,8 +77,20 @@ class RealPage(ABC):
 
     # ---- actions ----
 
+    async def click(self, target: RefTarget) -> None:
+        point = await self._checked_point(target)
+        press = Press(self._script, self._dialogs, target, point)
+        await self._click(point, press.guarded)
+        self._held = press if self.dialog is not None else None
+
+    async def click_at(self, x: float, y: float) -> None:
+        await self._check_point(x, y)
+        await self._click((x, y), nullcontext)
+
     @abstractmethod
-    async def click(self, target: RefTarget) -> None: ...
+    async def _click(self, point: tuple[float, float], guarding: Guarding) -> None:
+        """Move the mouse there, and press and release it inside of what `guarding` makes."""
+        ...
 
     async def _checked_point(self, target: RefTarget) -> tuple[float, float]:
         """Where a click hits the element as it is now; in px from the window's corner.
@@ -94,6 +110,17 @@ class RealPage(ABC):
         async with self._translated():
             await self._script.document_nonce()
             check_point(x, y, await self._script.call("size"))
+
+    async def _scrolled(self) -> int | None:
+        """How far the scroll that was just sent went, once it stands still; None where the page cannot be asked."""
+        if self.dialog is not None:
+            return None
+        async with self._translated(sent=True):
+            try:
+                far: float = await self._script.call("scrolled")
+                return round(far)
+            except (DialogOpen, DocumentReplaced):  # the scroll was sent, and led to that
+                return None
 
     async def _selected_field(self, target: RefTarget, text: str) -> Json:
         """Give the field the focus and select what it holds; `typed` is true where it has taken the text already.
@@ -184,7 +211,11 @@ class RealPage(ABC):
         return self._dialogs.take_alerts()
 
     async def answer_dialog(self, accept: bool, text: str | None) -> None:
-        """Answer the waiting dialog; the input that opened it then ends too, or the next dialog opens."""
+        """Answer the waiting dialog; the input that opened it then ends too, or the next dialog opens.
+
+        Raises:
+            Refusal: the answer was given, and the click that it had held up no longer met its element.
+        """
         await self._refuse_lost()
         if (answer := self._dialogs.take()) is None:
             return
@@ -192,6 +223,10 @@ class RealPage(ABC):
             with suppress(DialogOpen):  # the answer was given; what it led to has opened the next dialog
                 await answer(accept, text)
             await self._inputs.drain()
+        if self._held is not None and (refusal := self._held.refusal) is not None:
+            self._held = None
+            refusal.message = HELD_UP + refusal.message
+            raise refusal
 
     def _hold_for(self, dialog: Dialog, answer: Answer) -> None:
         """A dialog waits for its answer; what is asked of the page meanwhile is refused."""

@@ -123,7 +123,7 @@ class GuardedPage:
     async def press_key(self, key: str) -> None:
         await self._input(lambda: self.inner.press_key(key))
 
-    async def scroll(self, delta_y: int) -> int:
+    async def scroll(self, delta_y: int) -> int | None:
         return await self._input(lambda: self.inner.scroll(delta_y))
 
     async def answer_dialog(self, accept: bool, text: str | None) -> None:

@@ -42,6 +42,8 @@ _KEY_NAMES = (
 KEYS = frozenset(_KEY_NAMES.split())
 """Keys by name; any single character is a key too."""
 
+NO_TEXT = "half of a surrogate pair is no text"
+
 TakeoverState = Literal["none", "offered", "taken", "released", "expired"]
 
 
@@ -170,6 +172,8 @@ class BotTools:
                 return "Pressed."
             case params.Scroll():
                 moved = await page.scroll(given.amount if given.direction == "down" else -given.amount)
+                if moved is None:
+                    return f"Scrolled {given.direction}; how far is not known."
                 return f"Scrolled {abs(moved)} px {given.direction}."
             case params.Upload():
                 path = upload_file(self.uploads, given.path)
@@ -200,10 +204,11 @@ def _validated(name: str, arguments: Mapping[str, JsonValue]) -> object:
     try:
         return model.model_validate(arguments)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
+        found = error.errors(include_input=False, include_url=False)
+        first = next((each for each in found if each["type"] == "string_unicode"), found[0])
         where = ".".join(str(part) for part in first["loc"])[:80]
         at = f"{json_string(where)}: " if where else ""
-        said = first["msg"].removeprefix("Value error, ")[:200]
+        said = NO_TEXT if first["type"] == "string_unicode" else first["msg"].removeprefix("Value error, ")[:200]
         raise BadCall(f"{name}: {at}{said}.") from error
 
 

@@ -208,6 +208,18 @@ async def test_an_unknown_address(stage: "Stage") -> None:
     assert (await stage.observe("next")).title == "Next"
 
 
+@pytest.mark.parametrize(
+    "form", ["127.0.0.1:9/a", "localhost:9/a", "a.test", "//a.test/", "/etc/hosts", "", " http://a.test/"]
+)
+async def test_an_address_without_a_scheme(form: str, stage: "Stage") -> None:
+    seen = await stage.observe("shop")
+    with pytest.raises(LoadFailed) as refused:
+        await stage.page.navigate(form)
+    said = "The address has no scheme (as http:// is one); nothing was loaded."
+    assert (refused.value.message, refused.value.input_sent) == (said, None)
+    assert (await stage.tab.observe("ax")).url == seen.url
+
+
 async def test_a_closed_tab_leaves_the_other_usable(stage: "Stage") -> None:
     other = await stage.another()
     await stage.observe("shop")

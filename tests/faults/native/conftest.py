@@ -74,6 +74,18 @@ class Native:
         found = await self.driver._browser.send("Target.getTargets", {"filter": [{"type": "page"}]})
         return sorted((each["targetId"], each["title"]) for each in found["targetInfos"])
 
+    async def titled(self, *expected: tuple[str, str]) -> None:
+        """Return once these are the ids and titles of the tabs: the browser hears of a title after its page has it."""
+        browser, changed = self.driver._browser, asyncio.Event()
+        with browser.heard("Target.targetInfoChanged", lambda _params, _session: changed.set()):
+            await browser.send("Target.setDiscoverTargets", {"discover": True})
+            with suppress(TimeoutError):
+                async with asyncio.timeout(BOUND_S):
+                    while await self.tabs() != sorted(expected):
+                        await changed.wait()
+                        changed.clear()
+        assert await self.tabs() == sorted(expected)
+
 
 def _threads(pid: int) -> list[Path]:
     return list(Path(f"/proc/{pid}/task").glob("*/stat"))

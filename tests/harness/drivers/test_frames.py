@@ -10,9 +10,13 @@ import pytest_asyncio
 
 from harness.config import load_settings
 from harness.drivers import current
+from harness.drivers.agent_browser import AgentHost
+from harness.drivers.agent_page import AgentPage
 from harness.drivers.current import CurrentDriver
+from harness.drivers.native_pin import NativeBinary
 from harness.host.tab import Tab
 from harness.targets.local import local
+from observe.errors import TimedOut
 
 pytestmark = pytest.mark.browser
 
@@ -147,3 +151,56 @@ async def test_frame_that_contains_itself_and_many_frames(isolating_driver: Curr
         text.count("FrameNotRead") == 2 * (1 + 60) - 50
     )  # the frame that holds the page holds all its frames once more
     assert 'StaticText "frame 0"' in text
+
+
+NESTED = {
+    "top": f"<iframe src='{OTHER}/a'></iframe><iframe src=/l></iframe><iframe srcdoc='near'></iframe>",
+    "a": "<iframe srcdoc='1'></iframe><iframe src='http://127.0.0.1:{port}/b'></iframe>",
+    "b": "<iframe srcdoc='2'></iframe>",
+    "l": f"<iframe src='{OTHER}/c'></iframe><iframe srcdoc='3'></iframe>",
+    "c": "<iframe srcdoc='<iframe></iframe>'></iframe>",
+}
+"""In `top` three frames. Inside of them: two in a, one in b, two in l, one in c, and one inside of that."""
+
+
+async def test_what_the_native_child_leaves_out_is_counted_in_every_process(native_binary: NativeBinary) -> None:
+    async with (
+        local(load_settings(), flags=("--site-per-process",)) as endpoint,
+        AgentHost(native_binary).attach(endpoint) as driver,
+    ):
+        page = await driver.first_page()
+        with _serving(NESTED) as port:
+            await page.navigate(f"http://127.0.0.1:{port}/top")
+            await page.settle()
+            texts = [(await page.read_ax()).text for _ in range(2)]
+        targets = await page._browser.send("Target.getTargets", {"filter": [{"type": "iframe"}]})
+    assert len(targets["targetInfos"]) == 3
+    assert [text.split("\n").count("- FrameNotRead") for text in texts] == [7, 7]
+
+
+async def read_without_end(page: AgentPage) -> None:
+    """The frame begins to hang a moment after it has loaded."""
+    while True:
+        await page.read_ax()
+
+
+async def test_a_frame_that_hangs_is_not_waited_for_by_the_native_child(native_binary: NativeBinary) -> None:
+    pages = {
+        "top": f"<title>top</title><iframe src='{OTHER}/hangs'></iframe>",
+        "hangs": "<script>onload = () => setTimeout(() => { while (true); }, 500)</script>",
+        "other": "<p>here</p>",
+    }
+    async with (
+        local(load_settings(), flags=("--site-per-process",)) as endpoint,
+        AgentHost(native_binary).attach(endpoint) as driver,
+    ):
+        page, other = await driver.first_page(), await driver.new_page()
+        with _serving(pages) as port:
+            await page.navigate(f"http://127.0.0.1:{port}/top")
+            frames = await page._browser.send("Target.getTargets", {"filter": [{"type": "iframe"}]})
+            assert len(frames["targetInfos"]) == 1
+            with pytest.raises(TimedOut) as caught:
+                await read_without_end(page)
+            assert (caught.value.message, caught.value.input_sent) == ("The page did not answer in time.", None)
+            await other.navigate(f"http://127.0.0.1:{port}/other")
+            assert (await other.read_ax()).text == '- paragraph\n  - StaticText "here"'

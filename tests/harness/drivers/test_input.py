@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.drivers.real_page import RealPage
+from harness.tools.bot import KEYS
 from observe.errors import Covered, DialogOpen, NotClickable, NotEditable
 
 if TYPE_CHECKING:
@@ -151,12 +153,54 @@ async def test_every_printable_key_is_typed(opened: "Opened") -> None:
     assert await opened.evaluate("t.value") == keys
 
 
-@pytest.mark.parametrize(("key", "code"), [("a", "KeyA"), ("A", "KeyA"), ("?", "Slash"), ("1", "Digit1")])
-async def test_a_key_has_its_code(key: str, code: str, opened: "Opened") -> None:
-    await opened.show(f"<input id=t autofocus>{LOG}<script>listen(['keydown', 'keyup'])</script>")
-    await opened.evaluate("t.focus()")
-    await opened.page.press_key(key)
-    assert await logged(opened) == [["keydown", "t", True, code, ""], ["keyup", "t", True, code, key]]
+NAMED = {
+    "Enter": ("Enter", 13), "Escape": ("Escape", 27), "Tab": ("Tab", 9), "Backspace": ("Backspace", 8),
+    "Delete": ("Delete", 46), "Space": ("Space", 32), "Home": ("Home", 36), "End": ("End", 35),
+    "PageUp": ("PageUp", 33), "PageDown": ("PageDown", 34), "ArrowUp": ("ArrowUp", 38), "ArrowDown": ("ArrowDown", 40),
+    "ArrowLeft": ("ArrowLeft", 37), "ArrowRight": ("ArrowRight", 39),
+    **{f"F{number}": (f"F{number}", 111 + number) for number in range(1, 13)},
+}  # fmt: skip
+PAIRS = {
+    "`~": ("Backquote", 192), "-_": ("Minus", 189), "=+": ("Equal", 187), "[{": ("BracketLeft", 219),
+    "]}": ("BracketRight", 221), "\\|": ("Backslash", 220), ";:": ("Semicolon", 186), "'\"": ("Quote", 222),
+    ",<": ("Comma", 188), ".>": ("Period", 190), "/?": ("Slash", 191), " ": ("Space", 32),
+}  # fmt: skip
+TYPED = {
+    **{key: found for pair, found in PAIRS.items() for key in pair},
+    **{key: (f"Digit{digit}", 48 + digit) for row in ("0123456789", ")!@#$%^&*(") for digit, key in enumerate(row)},
+    **{key: (f"Key{key.upper()}", ord(key.upper())) for key in map(chr, [*range(65, 91), *range(97, 123)])},
+}
+
+
+def test_every_key_that_the_tool_takes_is_below() -> None:
+    assert (set(NAMED), set(TYPED)) == (set(KEYS), set(map(chr, range(0x20, 0x7F))))
+
+
+async def test_every_key_has_its_codes(opened: "Opened") -> None:
+    """Key, code, key code and place of press and release; no key counts as held with another."""
+    await opened.show("<input id=t>")
+    await opened.evaluate(
+        "globalThis.keys = []; for (const kind of ['keydown', 'keyup']) addEventListener(kind, (event) => {"
+        " keys.push([kind, event.key, event.code, event.keyCode, event.location, event.isTrusted,"
+        " event.shiftKey || event.ctrlKey || event.altKey || event.metaKey]);"
+        " if (/^F\\d|Tab/.test(event.key)) event.preventDefault(); }, true); 0"
+    )
+    for key, (code, number) in (NAMED | TYPED).items():
+        await opened.evaluate("t.focus()")
+        await opened.page.press_key(key)
+        named = " " if key == "Space" else key
+        both = [[kind, named, code, number, 0, True, False] for kind in ("keydown", "keyup")]
+        assert json.loads(str(await opened.evaluate("JSON.stringify(keys.splice(0))"))) == both
+
+
+async def test_a_key_that_opens_a_dialog_is_released_after_its_answer(opened: "Opened") -> None:
+    for key in ("F2", "!", "a"):
+        await opened.show(f"<input id=t>{LOG}<script>listen(['keyup']); onkeydown = () => {{ confirm('?'); }}</script>")
+        await opened.evaluate("t.focus()")
+        await opened.page.press_key(key)
+        assert opened.page.dialog is not None
+        await opened.page.answer_dialog(True, None)
+        assert len(await logged(opened)) == 1
 
 
 # ---- files ----
@@ -174,8 +218,12 @@ CHOOSER = "<button aria-label=T onclick='f.click()'>u</button><input id=f type=f
 
 async def test_a_file_goes_to_the_chooser_that_a_click_opens(opened: "Opened", receipt: Path) -> None:
     await opened.show(CHOOSER)
-    await opened.page.upload(await opened.target("T"), receipt)
-    assert await opened.evaluate("f.files[0].name") == "receipt.txt"
+    page = opened.page
+    assert isinstance(page, RealPage)
+    for _ in range(2):
+        await page.upload(await opened.target("T"), receipt)
+        assert await opened.evaluate("f.files[0].name") == "receipt.txt"
+        assert page._cdp._handlers["Page.fileChooserOpened"] == []
 
 
 async def test_a_click_that_opens_no_chooser(opened: "Opened", receipt: Path) -> None:

@@ -240,3 +240,23 @@ async def test_an_observation_counts_the_read_that_was_made(
     answer = await tools.call("observe", {})
     assert answer.rendering is not None
     assert (answer.text, set(tools.times.stages.ms)) == (answer.rendering.text, {"dom", read, "format"})
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "where"),
+    [
+        ("type", {"ref": "e", "text": "a\ud800"}, '"text": '),
+        ("press_key", {"key": "\udfff"}, '"key": '),
+        ("select_option", {"ref": "e", "option": "\ud800"}, '"option.constrained-str": '),
+        ("select_option", {"ref": "e", "option": ["a", "\ud800"]}, '"option.list[constrained-str].1": '),
+        ("dialog", {"accept": True, "text": "\ud800"}, '"text": '),
+        ("open", {"url": "http://a.test/\ud800"}, '"url": '),
+        ("upload", {"path": "\ud800"}, '"path": '),
+        ("click", {"ref": "\ud800"}, '"ref": '),
+        ("tabs", {"action": "close", "target_id": "\ud800"}, '"target_id": '),
+        ("type", {"ref": "e", "text": "a", "\ud800": 1}, ""),
+    ],
+)
+async def test_half_of_a_surrogate_pair(name: str, arguments: dict[str, Any], where: str, tools: BotSession) -> None:
+    said = f"Failed: {name}: {where}half of a surrogate pair is no text."
+    assert await tools.call(name, arguments) == Answer(text=said, outcome="bad_call")
