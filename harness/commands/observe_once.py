@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -30,11 +30,12 @@ SCHEMES = frozenset({"http", "https", "file"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """An observation, how it is shown, and what that took. `format_ms` in milliseconds."""
+    """An observation, how it is shown, and what that took, in milliseconds. `paged`: a page of it was asked for."""
 
     observation: Observation
     rendering: Rendering
     format_ms: float
+    paged: bool = False
 
 
 def page_address(page: str) -> str:
@@ -65,7 +66,8 @@ async def observe_once(address: str, arm: Arm, settings: Settings, page: int | N
     """
     observation = await _observed(address, arm, settings, Part(page=page or 1))
     reading = None if page is None else Reading()
-    return _rendered(observation, lambda: render(observation, arm.formatter, reading))
+    observed = _rendered(observation, lambda: render(observation, arm.formatter, reading))
+    return replace(observed, paged=page is not None)
 
 
 async def find_once(address: str, arm: Arm, settings: Settings, search: Search) -> Observed:
@@ -112,14 +114,13 @@ def observed_json(observed: Observed, arm: Arm, encoding: "Encoding | None") -> 
     }
     ax, cost = observation.ax, observation.cost
     return {
+        **({"page": observation.page, "refs_before": observation.refs_before} if observed.paged else {}),
         "url": observation.url,
         "title": observation.title,
         "driver": arm.driver,
         "target": arm.target,
         "formatter": rendering.formatter,
         "tag": observation.stamp.tag,
-        "page": observation.page,
-        "refs_before": observation.refs_before,
         "refs": [ref_json(ref) for ref in observation.refs],
         "refs_shown": len(observation.refs),
         "refs_total": observation.refs_total,

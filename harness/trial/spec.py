@@ -200,11 +200,12 @@ def build_spec(given: SpecFile, known: Mapping[str, Task]) -> RunSpec:
     if len(set(arms)) != len(arms):
         raise SpecError("an arm is named twice")
     model = given.model or "scripted"
+    default = [task.key for task in known.values() if task.default]
     if model not in ROUTES:
         raise SpecError(f"no model route is called {quoted(model)}; there are {', '.join(ROUTES)}")
     return RunSpec(
         arms=arms,
-        tasks=pick_tasks(given.tasks, known),
+        tasks=pick_tasks(default if given.tasks is None else given.tasks, known),
         model=model,
         repeats=given.repeats if given.repeats is not None else 2,
         seed=given.seed if given.seed is not None else 1,

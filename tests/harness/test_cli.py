@@ -20,7 +20,7 @@ from harness.targets.base import Endpoint
 from harness.trial.bot import PROMPT_DIGEST
 from harness.trial.spec import SpecFile, build_spec, parse_arm
 
-COMMANDS = ("doctor", "setup", "observe", "format", "tasks", "run", "report", "audit")
+COMMANDS = ("doctor", "setup", "observe", "find", "format", "tasks", "run", "report", "audit")
 NOWHERE = Endpoint(browser_ws="", http="", profile=Path(), browser_version="", os="", architecture="", pid=0)
 
 
@@ -167,7 +167,7 @@ async def test_observe_as_json_has_the_contracts_keys(formatter: str) -> None:
             'the arm "agent-browser/local/structured": the driver agent-browser has no tree for structured;',
         ),
         (["run", *["--arm", "fake/fake/verbatim"] * 2], "an arm is named twice"),
-        (["run", "--task", "chess"], 'no task or suite is called "chess"; there are notes, orders, notes/two-notes'),
+        (["run", "--task", "chess"], 'no task or suite is called "chess"; there are long, notes, orders, '),
         (["run", "--model", "oracle"], 'no model route is called "oracle"; there are scripted'),
         (["run", "--model", ""], 'the value of "model" is not usable: String should have at least 1 character'),
         (["run", "--repeats", "1000000000"], 'the value of "repeats" is not usable: Input should be less than or'),
@@ -184,6 +184,10 @@ async def test_observe_as_json_has_the_contracts_keys(formatter: str) -> None:
         (["format", "--jsonl", "--formatter", "zip"], "no formatter is called 'zip'; there are"),
         (["observe", "none.html"], 'the page "none.html" is neither an address (http://, https://, file://) nor an'),
         (["observe", "x" * 5000], f'the page "{"x" * 200}"... cannot be read: File name too long'),
+        (["find", "none.html", " "], "the text to find is empty"),
+        (["find", "none.html", "--regex", "("], '"(" is no regular expression of RE2: missing ): ('),
+        (["find", "none.html", "--regex", ""], "the regular expression to find is empty"),
+        (["find", "none.html", "a"], 'the page "none.html" is neither an address (http://, https://, file://) nor an'),
         (["report", "none"], "none is not a folder; name the folder of a run, which holds manifest.json."),
     ],
 )
