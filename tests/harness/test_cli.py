@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from formatters.errors import NoSuchPage
 from formatters.render import render
+from formatters.search import TextSearch
 from harness.cli import app, main
 from harness.commands.compare import known_tasks
-from harness.commands.observe_once import Observed, observed_json
+from harness.commands.observe_once import Observed, find_once, observe_once, observed_json
+from harness.config import load_settings
 from harness.drivers.fake import FakeHost, demo
 from harness.host.tab import Tab
 from harness.targets.base import Endpoint
@@ -151,6 +154,17 @@ async def test_observe_as_json_has_the_contracts_keys(formatter: str) -> None:
         assert (ax, set(text)) == (None, read)
     field = {"ref": f"e{seen.stamp.tag}_1", "role": "textbox", "name": "Note"}
     assert answer["refs"] == [field, {"ref": f"e{seen.stamp.tag}_2", "role": "button", "name": "Save"}]
+
+
+async def test_a_page_and_a_search_as_json() -> None:
+    arm, settings = parse_arm("fake/fake/structured"), load_settings()
+    paged = observed_json(await observe_once("http://fake.test/", arm, settings, 1), arm, None)
+    assert (list(paged)[:3], paged["page"], paged["refs_before"]) == (["page", "refs_before", "url"], 1, 0)
+    found = observed_json(await find_once("http://fake.test/", arm, settings, TextSearch("SAVE")), arm, None)
+    assert isinstance(found["refs"], list)
+    assert ([ref["name"] for ref in found["refs"]], found["refs_total"], next(iter(found))) == (["Save"], 1, "url")
+    with pytest.raises(NoSuchPage):
+        await observe_once("http://fake.test/", arm, settings, 2)
 
 
 @pytest.mark.parametrize(

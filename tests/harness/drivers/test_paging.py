@@ -94,6 +94,7 @@ async def test_the_next_refs_act(opened: Any, driver_page: DriverPage, bot_on: B
 async def test_a_document_that_was_replaced(driver_page: DriverPage, bot_on: BotOn, case_pages: str) -> None:
     address = {"url": f"{case_pages}/three-hundred-buttons.html"}
     bot = await bot_on(driver_page, "conservative", paging=True)
+    calls: list[tuple[str, dict[str, Any]]]
     calls = [("open", address), ("observe", {}), ("open", address), ("observe", {"page": 2}), ("observe", {})]
     answers = [await bot.call(tool, arguments) for tool, arguments in calls]
     assert [answer.outcome for answer in answers] == ["ok", "ok", "ok", "document_replaced", "ok"]

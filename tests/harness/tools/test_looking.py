@@ -134,6 +134,20 @@ async def test_nothing_is_gone_on_with_before_an_observation(bot: BotSession) ->
     )
 
 
+async def test_a_paused_bot_may_find_and_after_resume_what_it_finds_counts(bot: BotSession, page: FakePage) -> None:
+    async def press() -> str:
+        found = await bot.call("find", {"text": "order 7,"})
+        row = await bot.call("find", {"regex": "^Order 7$"})
+        assert (found.outcome, row.observation is not None) == ("ok", True)
+        assert row.observation is not None
+        return (await bot.call("click", {"ref": row.observation.refs[0].ref})).outcome
+
+    bot.provider.pause("ada")
+    assert await press() == "paused"
+    bot.provider.resume("ada")
+    assert (await press(), page.document.facts) == ("ok", {"paid": "7"})
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
