@@ -116,7 +116,28 @@
   const byId = (root, id) => (is(root, Document) ? Document : DocumentFragment).prototype.getElementById.call(root, id);
   const isLabelable = (item) => is(item, HTMLInputElement) || is(item, HTMLTextAreaElement) || is(item, HTMLSelectElement)
     || is(item, HTMLButtonElement) || is(item, HTMLMeterElement) || is(item, HTMLProgressElement) || is(item, HTMLOutputElement);
-  const labels = (item) => (isLabelable(item) && item.labels !== null ? Array.from(item.labels) : []);
+  /* `item.labels` walks the whole tree. Where many elements are described, the labels of a tree are looked up once. */
+  let labelled = null;
+  const together = (describeMany) => {
+    labelled = new Map();
+    try { return describeMany(); } finally { labelled = null; }
+  };
+  const labelsIn = (root) => {
+    const found = new Map();
+    for (const label of (is(root, Document) ? documentQuery : fragmentQuery)(root, "label")) {
+      const control = is(label, HTMLLabelElement) ? label.control : null;
+      if (control !== null && !found.has(control)) found.set(control, []);
+      if (control !== null) found.get(control).push(label);
+    }
+    return found;
+  };
+  const labels = (item) => {
+    if (!isLabelable(item)) return [];
+    const root = node.root(item);
+    if (labelled === null || !node.connected(item)) return item.labels !== null ? Array.from(item.labels) : [];
+    if (!labelled.has(root)) labelled.set(root, labelsIn(root));
+    return labelled.get(root).get(item) ?? [];
+  };
   const isTextField = (item) => is(item, HTMLTextAreaElement) || is(item, HTMLSelectElement) || isEditableHost(item)
     || (is(item, HTMLInputElement) && !BUTTON_TYPES.has(item.type));
   const ownText = (item) => {
@@ -336,7 +357,7 @@
     return stampAll(nonce, found.slice(from, from + limits.refs), total, from);
   };
   const stampAll = (nonce, items, total, before) => {
-    const refs = items.map(({ item, pass }) => describe(item, pass));
+    const refs = together(() => items.map(({ item, pass }) => describe(item, pass)));
     const rows = new Map();
     items.forEach((entry, index) => { entry.identity = identity(entry.item, entry.pass, shownName(refs[index]), rows); });
     items.forEach(({ item }, index) => element.set(item, STAMP, `${nonce}:${index + 1}`));
@@ -349,7 +370,7 @@
   const elements = () => {
     const found = entries(candidates(Infinity)), rows = new Map();
     searched = found.slice(0, limits.searched);
-    const described = searched.map(({ item, pass }) => ({ ...describe(item, pass), row: rowOf(item, rows) }));
+    const described = together(() => searched.map(({ item, pass }) => ({ ...describe(item, pass), row: rowOf(item, rows) })));
     return { complete: found.length === searched.length, elements: described };
   };
   const observeChosen = (nonce, chosen) => {
