@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from formatters import conservative, structured
-from formatters.bound import Bounded, bound, bound_beginning
 from formatters.conservative import Compacted
 from formatters.errors import MissingRead, NotNativeFormatter, UnknownFormatter
 from formatters.escape import encodable
 from formatters.page_text import format_page_text
+from formatters.paging import Whole
 from observe.limits import MAX_AX_CHARS
 from observe.model import AxNode, Observation
 from observe.page import Filled
@@ -25,7 +25,7 @@ class Body:
     """The formatted read. `label` heads its fence; `verbatim`: it may hold lines that look like nodes."""
 
     label: Literal["AX text", "Page text"]
-    bounded: Bounded
+    whole: Whole
     verbatim: bool
     rules: dict[str, int]
 
@@ -68,9 +68,9 @@ def native_rule(name: str) -> NativeRule:
 
 
 def ax_body(compacted: Compacted, *, complete: bool = True) -> Body:
-    """Compacted AX text within its bound; not `complete`: it is only the beginning of the page's."""
-    bounded = (bound if complete else bound_beginning)(compacted.text, MAX_AX_CHARS, "AX text")
-    return Body(label="AX text", bounded=bounded, verbatim=compacted.verbatim, rules=compacted.rules)
+    """Compacted AX text with its bound; not `complete`: it is only the beginning of the page's."""
+    whole = Whole(text=compacted.text, limit=MAX_AX_CHARS, label="AX text", complete=complete)
+    return Body(label="AX text", whole=whole, verbatim=compacted.verbatim, rules=compacted.rules)
 
 
 def _conservative(observation: Observation) -> Body:
@@ -95,7 +95,7 @@ def _structured_filled(nodes: Sequence[AxNode]) -> float:
 def _page_text(observation: Observation) -> Body:
     if observation.page_text is None:
         raise MissingRead("the formatter 'page-text' needs the visible text, which this observation has not read")
-    return Body(label="Page text", bounded=format_page_text(observation.page_text), verbatim=False, rules={})
+    return Body(label="Page text", whole=format_page_text(observation.page_text), verbatim=False, rules={})
 
 
 def _native_text(observation: Observation, name: str) -> str:

@@ -4,6 +4,8 @@ FormatterError
   UnknownFormatter      no formatter has that name
   MissingRead           the observation lacks the read that the formatter needs
   NotNativeFormatter    the formatter does not take native snapshot text
+  NoSuchPage            the document ends before that page
+  BadPattern            what is to be found is empty, or no regular expression
   EncodingMissing       the token encoding's file is not there, or is not the right one
 
 `message` is one sentence that names the input and what would do.
@@ -28,6 +30,14 @@ class MissingRead(FormatterError):
 
 class NotNativeFormatter(FormatterError):
     """The formatter does not take native snapshot text."""
+
+
+class NoSuchPage(FormatterError):
+    """The document ends before that page."""
+
+
+class BadPattern(FormatterError):
+    """What is to be found is empty, or no regular expression."""
 
 
 class EncodingMissing(FormatterError):

@@ -29,13 +29,14 @@ def format_native(text: str, formatter: str) -> FormattedText:
     """
     compacted = native_rule(formatter)(encodable(text))
     body = ax_body(compacted)
+    bounded = body.whole.first()
     return FormattedText(
-        text=body.bounded.text,
+        text=bounded.text,
         verbatim=body.verbatim,
-        truncated=body.bounded.truncated,
-        chars_shown=body.bounded.chars_shown,
+        truncated=bounded.truncated,
+        chars_shown=bounded.chars_shown,
         chars_total=len(compacted.text),
-        lines_shown=body.bounded.lines_shown,
+        lines_shown=bounded.lines_shown,
         lines_total=line_count(compacted.text),
         chars_in=len(text),
         rules=body.rules,

@@ -2,8 +2,8 @@
 
 import re
 
-from formatters.bound import Bounded, bound
 from formatters.escape import plain_lines
+from formatters.paging import Whole
 from observe.limits import MAX_PAGE_TEXT_CHARS
 from observe.model import PageText
 
@@ -11,8 +11,8 @@ _BLANKS = " \t\xa0"
 _BLANK_RUN = re.compile("\n{3,}")
 
 
-def format_page_text(page: PageText) -> Bounded:
-    """Visible text with tidied white space, LF as its only line break, cut at its own bound.
+def format_page_text(page: PageText) -> Whole:
+    """Visible text with tidied white space, LF as its only line break, with a bound of its own.
 
     Blanks at the end of a line go, several empty lines become one, and none stands at either end. The total is counted
     on that text; where the page script handed over only the beginning, it is the script's count of all of it, and the
@@ -20,7 +20,8 @@ def format_page_text(page: PageText) -> Bounded:
     """
     lines = [line.rstrip(_BLANKS) for line in page.text.split("\n")]
     text = plain_lines(_BLANK_RUN.sub("\n\n", "\n".join(lines)).strip("\n"))
-    return bound(text, MAX_PAGE_TEXT_CHARS, "page text", chars_total=page.chars_total if _was_cut(page) else None)
+    total = page.chars_total if _was_cut(page) else None
+    return Whole(text=text, limit=MAX_PAGE_TEXT_CHARS, label="page text", nested=False, chars_total=total)
 
 
 def _was_cut(page: PageText) -> bool:

@@ -13,17 +13,19 @@ from typing import Annotated, NoReturn
 import typer
 
 from formatters.errors import FormatterError
+from formatters.search import Search, make_search
 from harness.commands import compare, read_audit, show
 from harness.commands.format_input import format_file, format_lines
-from harness.commands.observe_once import observe_once, observed_json, page_address
+from harness.commands.observe_once import Observed, find_once, observe_once, observed_json, page_address
 from harness.commands.show_report import show_report
 from harness.commands.to_end import run_to_end
-from harness.config import install_encoding, load_settings, quiet_matplotlib
+from harness.config import Settings, install_encoding, load_settings, quiet_matplotlib
 from harness.doctor import examine
 from harness.drivers import native_install, native_pin
 from harness.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, AxtrialError, UsageError, quoted
 from harness.targets.chrome import install_chrome
-from harness.trial.spec import BOUNDED, SpecFile, parse_arm, pick_tasks, read_spec_file, with_options
+from harness.tools.params import MAX_PAGE
+from harness.trial.spec import BOUNDED, Arm, SpecFile, parse_arm, pick_tasks, read_spec_file, with_options
 from observe.errors import ObservationError
 
 app = typer.Typer(
@@ -36,6 +38,10 @@ app = typer.Typer(
 )
 
 Headed = Annotated[bool, typer.Option("--headed", help="Show the browser's window; needs a display.")]
+Driver = Annotated[str, typer.Option(help="How the browser is spoken to.")]
+Target = Annotated[str, typer.Option(help="Where the browser runs.")]
+Formatter = Annotated[str, typer.Option(help="conservative, verbatim, structured or page-text.")]
+PageOf = Annotated[str, typer.Argument(metavar="PAGE", help="A URL or an .html file.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, everything else on stderr.")]
 
 
@@ -101,13 +107,17 @@ def setup(
 
 @app.command(
     epilog="Examples: [bold]axtrial observe page.html[/bold]   "
-    "[bold]axtrial observe http://localhost:8000 --formatter structured --json[/bold]"
+    "[bold]axtrial observe http://localhost:8000 --formatter structured --json[/bold]   "
+    "[bold]axtrial observe page.html --page 2[/bold]"
 )
 def observe(
-    page: Annotated[str, typer.Argument(metavar="PAGE", help="A URL or an .html file.")],
-    driver: Annotated[str, typer.Option(help="How the browser is spoken to.")] = "current",
-    target: Annotated[str, typer.Option(help="Where the browser runs.")] = "local",
-    formatter: Annotated[str, typer.Option(help="conservative, verbatim, structured or page-text.")] = "conservative",
+    page: PageOf,
+    driver: Driver = "current",
+    target: Target = "local",
+    formatter: Formatter = "conservative",
+    number: Annotated[
+        int | None, typer.Option("--page", min=1, max=MAX_PAGE, help="Go on behind the cut: 2, 3 and so on.")
+    ] = None,
     ax: Annotated[AxRead, typer.Option(help="Read the whole tree, or as far as it is shown.")] = AxRead.FULL,
     headed: Headed = False,
     as_json: Json = False,
@@ -115,11 +125,28 @@ def observe(
     """Print what a bot would be shown of one page."""
     settings = load_settings(_shown(headed))
     arm = parse_arm(f"{driver}/{target}/{formatter}{BOUNDED if ax is AxRead.BOUNDED else ''}")
-    observed = run_to_end(observe_once(page_address(page), arm, settings))
-    if as_json:
-        _print_json(observed_json(observed, arm, compare.load_estimator(settings)))
-    else:
-        show.print_text(observed.rendering.text)
+    _print_observed(run_to_end(observe_once(page_address(page), arm, settings, number)), arm, settings, as_json)
+
+
+@app.command(
+    epilog='Examples: [bold]axtrial find page.html "unpaid invoice"[/bold]   '
+    "[bold]axtrial find http://localhost:8000 --regex 'button \"Delete' --json[/bold]"
+)
+def find(
+    page: PageOf,
+    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="In any case and white space.")] = None,
+    regex: Annotated[str | None, typer.Option(help="A regular expression of RE2 instead.")] = None,
+    driver: Driver = "current",
+    target: Target = "local",
+    formatter: Formatter = "conservative",
+    headed: Headed = False,
+    as_json: Json = False,
+) -> None:
+    """Print what of a page matches, however long it is: lines, and action refs."""
+    search = _given_search(text, regex)
+    settings = load_settings(_shown(headed))
+    arm = parse_arm(f"{driver}/{target}/{formatter}")
+    _print_observed(run_to_end(find_once(page_address(page), arm, settings, search)), arm, settings, as_json)
 
 
 @app.command(
@@ -232,6 +259,19 @@ def audit(
         show.print_text(read_audit.calls_json(answer.rows))
     elif answer.rows:
         read_audit.print_calls(show.out, answer.rows)
+
+
+def _given_search(text: str | None, regex: str | None) -> Search:
+    if (text is None) == (regex is None):
+        raise typer.BadParameter("give either TEXT or --regex")
+    return make_search("regex", regex) if regex is not None else make_search("text", text or "")
+
+
+def _print_observed(observed: Observed, arm: Arm, settings: Settings, as_json: bool) -> None:
+    if as_json:
+        _print_json(observed_json(observed, arm, compare.load_estimator(settings)))
+    else:
+        show.print_text(observed.rendering.text)
 
 
 def _report_step(line: str) -> None:

@@ -4,14 +4,28 @@ Nonce, read, nonce, DOM read, nonce. If any two of the nonces differ, the docume
 of either read is given out (ADR-0124).
 """
 
+import asyncio
 import secrets
 import string
 import time
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 from observe import limits
 from observe.errors import DocumentReplaced
-from observe.model import AxText, Observation, PageText, ReadCost, Stamp
+from observe.model import (
+    AxNode,
+    AxText,
+    DomObservation,
+    Observation,
+    PageText,
+    Part,
+    ReadCost,
+    SearchedElement,
+    SearchedElements,
+    Stamp,
+)
 from observe.page import Filled, ReadablePage
 
 Body = Literal["ax", "text"]
@@ -28,18 +42,28 @@ def new_stamp() -> Stamp:
 
 
 async def capture(
-    page: ReadablePage, body: Body, stamp: Stamp | None = None, filled: Filled | None = None
+    page: ReadablePage,
+    body: Body,
+    stamp: Stamp | None = None,
+    filled: Filled | None = None,
+    part: Part | None = None,
 ) -> Observation:
-    """Observe `page`; `body` says which read goes with the action refs, `filled` how much of a tree is needed.
+    """Observe `page`; `body` says which read goes with the action refs, `filled` how much of a tree is needed, and
+    `part` what of the document it is about. A search reads the whole tree.
 
     Raises:
-        DocumentReplaced: the main frame's document changed meanwhile. No ref of any observation is valid then.
+        DocumentReplaced: the main frame's document changed meanwhile, or is not the one that `part` goes on with. No
+            ref of any observation is valid then.
         Refusal: page or driver is gone, a dialog is open, or a bound was reached.
         MalformedRead: the driver answered in an unknown form.
     """
     stamp = new_stamp() if stamp is None else stamp
+    part = Part() if part is None else part
+    filled = None if filled is None or part.matches is not None else _up_to(part.page, filled)
     start = time.perf_counter()
     document = await page.document_nonce()
+    if part.document not in (None, document):
+        raise DocumentReplaced(REPLACED)
     ax: AxText | None = None
     page_text: PageText | None = None
     before_read = time.perf_counter()
@@ -50,7 +74,7 @@ async def capture(
     read_ms = (time.perf_counter() - before_read) * 1000
     await _same(page, document)
     before_dom = time.perf_counter()
-    dom = await page.read_dom(stamp, counted=filled is None)
+    dom, all_searched = await _refs(page, stamp, part, counted=filled is None)
     dom_ms = (time.perf_counter() - before_dom) * 1000
     if dom.document != document:
         raise DocumentReplaced(REPLACED)
@@ -70,7 +94,39 @@ async def capture(
             dom_ms=dom_ms,
             total_ms=(time.perf_counter() - start) * 1000,
         ),
+        page=part.page,
+        refs_before=dom.before,
+        all_searched=all_searched,
     )
+
+
+class _Refs(NamedTuple):
+    dom: DomObservation
+    all_searched: bool
+
+
+async def _refs(page: ReadablePage, stamp: Stamp, part: Part, *, counted: bool) -> _Refs:
+    if part.matches is None:
+        before = (part.page - 1) * limits.MAX_REFS
+        return _Refs(await page.read_dom(stamp, counted=counted, before=before), True)
+    read = await page.read_elements()
+    matching = await asyncio.to_thread(_matching, read, part.matches)  # a bot's pattern may take long
+    dom = await page.read_chosen(stamp, matching[: limits.MAX_REFS])
+    return _Refs(replace(dom, total=len(matching)), read.complete)
+
+
+def _matching(read: SearchedElements, matches: Callable[[SearchedElement], bool]) -> list[int]:
+    return [place for place, element in enumerate(read.elements) if matches(element)]
+
+
+def _up_to(page: int, filled: Filled) -> Filled:
+    """How much of the first pages is filled. Each of them may hold one character more: the line break at its cut."""
+    needed = page if page == 1 else page * (limits.MAX_AX_CHARS + 1) / limits.MAX_AX_CHARS
+
+    def share(nodes: Sequence[AxNode]) -> float:
+        return filled(nodes) / needed
+
+    return share
 
 
 async def _same(page: ReadablePage, document: str) -> None:

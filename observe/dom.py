@@ -8,7 +8,16 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from observe import limits
 from observe.errors import MalformedRead
-from observe.model import ActionRef, DomObservation, ElementState, PageText, Stamp, TriState
+from observe.model import (
+    ActionRef,
+    DomObservation,
+    ElementState,
+    PageText,
+    SearchedElement,
+    SearchedElements,
+    Stamp,
+    TriState,
+)
 
 STAMP_ATTRIBUTE = "data-axtrial-ref"
 """Carries `<nonce>:<n>` on each stamped element."""
@@ -22,6 +31,7 @@ _LIMITS = {
     "name": limits.MAX_NAME_CHARS,
     "row": limits.MAX_ROW_CHARS,
     "text": limits.MAX_TEXT_READ_CHARS,
+    "searched": limits.MAX_SEARCHED_ELEMENTS,
     "moving": limits.MAX_MOVING_FRAMES,
     "attribute": STAMP_ATTRIBUTE,
     "mark": MARK_ATTRIBUTE,
@@ -60,7 +70,17 @@ class _Dom(_Answer):
     url: str
     title: str
     total: Annotated[int, Field(ge=0)] | None
+    before: Annotated[int, Field(ge=0)]
     refs: Annotated[list[_Ref], Field(max_length=limits.MAX_REFS)]
+
+
+class _Searched(_Ref):
+    row: str | None
+
+
+class _Elements(_Answer):
+    complete: bool
+    elements: Annotated[list[_Searched], Field(max_length=limits.MAX_SEARCHED_ELEMENTS)]
 
 
 class _Text(_Answer):
@@ -103,7 +123,25 @@ def decode_dom(answer: Any, stamp: Stamp) -> DomObservation:
         )
         for number, ref in enumerate(dom.refs, 1)
     )
-    return DomObservation(document=dom.document, url=dom.url, title=dom.title, refs=refs, total=dom.total)
+    return DomObservation(
+        document=dom.document, url=dom.url, title=dom.title, refs=refs, total=dom.total, before=dom.before
+    )
+
+
+def decode_elements(answer: Any) -> SearchedElements:
+    """The page script's `elements` answer as data.
+
+    Raises:
+        MalformedRead: it is not of the agreed form.
+    """
+    try:
+        read = _Elements.model_validate(answer)
+    except ValidationError as error:
+        raise MalformedRead(f"searched elements: {_where(error)}") from error
+    elements = tuple(
+        SearchedElement(role=each.role, name=each.name, value=each.state.value, row=each.row) for each in read.elements
+    )
+    return SearchedElements(elements=elements, complete=read.complete)
 
 
 def decode_text(answer: Any) -> PageText:

@@ -116,7 +116,28 @@
   const byId = (root, id) => (is(root, Document) ? Document : DocumentFragment).prototype.getElementById.call(root, id);
   const isLabelable = (item) => is(item, HTMLInputElement) || is(item, HTMLTextAreaElement) || is(item, HTMLSelectElement)
     || is(item, HTMLButtonElement) || is(item, HTMLMeterElement) || is(item, HTMLProgressElement) || is(item, HTMLOutputElement);
-  const labels = (item) => (isLabelable(item) && item.labels !== null ? Array.from(item.labels) : []);
+  /* `item.labels` walks the whole tree. Where many elements are described, the labels of a tree are looked up once. */
+  let labelled = null;
+  const together = (describeMany) => {
+    labelled = new Map();
+    try { return describeMany(); } finally { labelled = null; }
+  };
+  const labelsIn = (root) => {
+    const found = new Map();
+    for (const label of (is(root, Document) ? documentQuery : fragmentQuery)(root, "label")) {
+      const control = is(label, HTMLLabelElement) ? label.control : null;
+      if (control !== null && !found.has(control)) found.set(control, []);
+      if (control !== null) found.get(control).push(label);
+    }
+    return found;
+  };
+  const labels = (item) => {
+    if (!isLabelable(item)) return [];
+    const root = node.root(item);
+    if (labelled === null || !node.connected(item)) return item.labels !== null ? Array.from(item.labels) : [];
+    if (!labelled.has(root)) labelled.set(root, labelsIn(root));
+    return labelled.get(root).get(item) ?? [];
+  };
   const isTextField = (item) => is(item, HTMLTextAreaElement) || is(item, HTMLSelectElement) || isEditableHost(item)
     || (is(item, HTMLInputElement) && !BUTTON_TYPES.has(item.type));
   const ownText = (item) => {
@@ -324,19 +345,39 @@
   addEventListener("pagehide", () => { forget(); current = newNonce(); }, { capture: true });
 
   const shownName = (ref) => [ref.name, ref.state.name_truncated === true];
-  /* `counted` false: those beyond the bound are not counted, and the total is then null. */
-  const observe = (nonce, counted) => {
+  const entries = ([taken, free]) => [...taken.map((item) => ({ item, pass: "A" })), ...free.map((item) => ({ item, pass: "B" }))];
+  /* `counted` false: those beyond the bound are not counted, and the total is then null. The first `before` are left
+     out, unless all of them fit. */
+  const observe = (nonce, counted, before) => {
     forget();
-    const [taken, free] = candidates(counted ? Infinity : limits.refs);
-    const found = taken.length + free.length;
-    const total = counted || found <= limits.refs ? found : null;
-    const items = [...taken.map((item) => ({ item, pass: "A" })), ...free.map((item) => ({ item, pass: "B" }))].slice(0, limits.refs);
-    const refs = items.map(({ item, pass }) => describe(item, pass));
+    const most = before + limits.refs;
+    const found = entries(candidates(counted ? Infinity : most));
+    const total = counted || found.length <= most ? found.length : null;
+    const from = total !== null && total <= limits.refs ? 0 : before;
+    return stampAll(nonce, found.slice(from, from + limits.refs), total, from);
+  };
+  const stampAll = (nonce, items, total, before) => {
+    const refs = together(() => items.map(({ item, pass }) => describe(item, pass)));
     const rows = new Map();
     items.forEach((entry, index) => { entry.identity = identity(entry.item, entry.pass, shownName(refs[index]), rows); });
     items.forEach(({ item }, index) => element.set(item, STAMP, `${nonce}:${index + 1}`));
     stamped = { nonce, items };
-    return { document: current, url: location.href, title: page.title(document), total, refs };
+    return { document: current, url: location.href, title: page.title(document), total, before, refs };
+  };
+
+  /* What a search goes through, and then the refs of those that it chose. */
+  let searched = [];
+  const elements = () => {
+    const found = entries(candidates(Infinity)), rows = new Map();
+    searched = found.slice(0, limits.searched);
+    const described = together(() => searched.map(({ item, pass }) => ({ ...describe(item, pass), row: rowOf(item, rows) })));
+    return { complete: found.length === searched.length, elements: described };
+  };
+  const observeChosen = (nonce, chosen) => {
+    forget();
+    const items = chosen.map((place) => searched[place]).filter(({ item }) => node.connected(item));
+    searched = [];
+    return stampAll(nonce, items, null, 0);
   };
 
   /* Resolve a ref, or say why not; in the order of the contract. */
@@ -369,6 +410,6 @@
     return found;
   };
 
-  return { nonce: () => current, observe, text, resolve, roleOf, labels, valueOf, optionText, isDisabled, isReadonly,
+  return { nonce: () => current, observe, elements, observeChosen, text, resolve, roleOf, labels, valueOf, optionText, isDisabled, isReadonly,
     isShown, hasBox, passesA, isModal, isEditableHost, isTextual, deepAt, current: (n) => stamped.items[n - 1].item };
 }

@@ -18,6 +18,21 @@ MAX_AX_CHARS = 12_000
 MAX_PAGE_TEXT_CHARS = 6_000
 """Code points of visible text in the `page-text` representation."""
 
+MAX_CONTEXT_CHARS = 2_000
+"""Code points of the lines around a line, told again where a text goes on or a line was found."""
+
+MAX_CONTEXT_LINE_CHARS = 300
+"""Code points of one of them: enough to know it again."""
+
+MAX_FOUND_LINES = 50
+"""Lines that one search shows: more of them call for a narrower search."""
+
+MAX_FOUND_LINE_CHARS = 1_000
+"""Code points of a line that was found; of a longer one, the part with the match."""
+
+MAX_SEARCHED_ELEMENTS = 20_000
+"""Elements that a search for refs goes through: what one answer of the page script holds."""
+
 MAX_URL_CHARS = 2_048
 """Code points of the address in a rendering."""
 

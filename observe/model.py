@@ -1,5 +1,6 @@
 """What an observation is made of: frozen data, no behaviour beyond reading it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -82,9 +83,9 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomObservation:
-    """The decoded answer of the page script. `refs` are the first 250 of the elements that qualify.
+    """The decoded answer of the page script. `refs` are the first 250 of the elements that were asked for.
 
-    `total` counts all of them; None: there are more than 250, and they were not counted.
+    `total` counts all of them; None: there are more, and they were not counted. `before`: so many come before `refs`.
     """
 
     document: str
@@ -92,6 +93,39 @@ class DomObservation:
     title: str
     refs: tuple[ActionRef, ...]
     total: int | None
+    before: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchedElement:
+    """What a search sees of an element that qualifies as action ref. `row` is the text of its nearest row, if any."""
+
+    role: str
+    name: str
+    value: str | None
+    row: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchedElements:
+    """The elements that qualify, in the order of refs; `complete` False: the page has more than are searched."""
+
+    elements: tuple[SearchedElement, ...]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What of a document an observation is about; without it, its beginning.
+
+    `page` counts from 1; its refs are the elements behind the first 250 * (page - 1), or all of them where there are no
+    more than 250. `document` is the nonce that the document must have; None: any. With `matches` the refs are those of
+    the elements that it holds for, wherever they stand.
+    """
+
+    page: int = 1
+    document: str | None = None
+    matches: Callable[[SearchedElement], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +142,9 @@ class ReadCost:
 class Observation:
     """One page at one moment. `document` is the nonce of the document that every read saw.
 
-    `ax` or `page_text` is None where the formatter did not ask for that read.
+    `ax` or `page_text` is None where the formatter did not ask for that read. `page` says how far on in the document it
+    is; `refs_before` elements come before its refs. Of a search `refs_total` counts the elements that match, and
+    `all_searched` False says that there are elements which were not looked at.
     """
 
     stamp: Stamp
@@ -120,3 +156,6 @@ class Observation:
     ax: AxText | None
     page_text: PageText | None
     cost: ReadCost
+    page: int = 1
+    refs_before: int = 0
+    all_searched: bool = True

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from observe.model import AxNode, AxText, DomObservation, PageText, Stamp
+from observe.model import AxNode, AxText, DomObservation, PageText, SearchedElements, Stamp
 
 Filled = Callable[[Sequence[AxNode]], float]
 """How much of what a model is shown these first nodes of a tree fill; from 1 on they fill it."""
@@ -28,6 +28,17 @@ class ReadablePage(Protocol):
         """The visible text of the main frame."""
         ...
 
-    async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> DomObservation:
-        """Stamp and describe the action refs, and end those of earlier observations. `counted`: also count the rest."""
+    async def read_dom(self, stamp: Stamp, *, counted: bool = True, before: int = 0) -> DomObservation:
+        """Stamp and describe the action refs, and end those of earlier observations. `counted`: also count the rest.
+
+        `before`: leave out so many elements, but none where all of them fit.
+        """
+        ...
+
+    async def read_elements(self) -> SearchedElements:
+        """Describe all elements that qualify as action refs, and stamp none."""
+        ...
+
+    async def read_chosen(self, stamp: Stamp, chosen: Sequence[int]) -> DomObservation:
+        """As `read_dom`, of these elements alone: their places in the latest answer of `read_elements`, from 0."""
         ...

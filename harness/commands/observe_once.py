@@ -1,23 +1,26 @@
-"""One observation of one page, from nothing to a rendering: what `axtrial observe` does."""
+"""One observation of one page, from nothing to a rendering: what `axtrial observe` and `axtrial find` do."""
 
 import time
+from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from formatters.catalog import get
-from formatters.render import Rendering, render
+from formatters.found import render_found
+from formatters.render import Reading, Rendering, render
+from formatters.search import Search, element_matches
 from formatters.tokens import estimate
 from harness.config import Settings
 from harness.drivers.catalog import start_driver
 from harness.errors import PageNotObserved, UsageError, quoted
-from harness.host.tab import Tab
 from harness.targets.catalog import find_target
 from harness.trial.spec import Arm
+from observe.capture import capture
 from observe.errors import Refusal
-from observe.model import ActionRef, Observation
+from observe.model import ActionRef, Observation, Part
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -27,11 +30,12 @@ SCHEMES = frozenset({"http", "https", "file"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """An observation, how it is shown, and what that took. `format_ms` in milliseconds."""
+    """An observation, how it is shown, and what that took, in milliseconds. `paged`: a page of it was asked for."""
 
     observation: Observation
     rendering: Rendering
     format_ms: float
+    paged: bool = False
 
 
 def page_address(page: str) -> str:
@@ -51,13 +55,33 @@ def page_address(page: str) -> str:
     raise UsageError(f"the page {quoted(page)} is neither an address (http://, https://, file://) nor an existing file")
 
 
-async def observe_once(address: str, arm: Arm, settings: Settings) -> Observed:
-    """Load `address` in a fresh browser, let it settle, observe it.
+async def observe_once(address: str, arm: Arm, settings: Settings, page: int | None = None) -> Observed:
+    """Load `address` in a fresh browser, let it settle, observe it. `page`: from 1, how far on; None: its start, and
+    nothing is said of further pages.
 
     Raises:
         TargetError, DriverError: the browser did not start or cannot be spoken to.
         PageNotObserved: the page could not be loaded within the driver's bound, or not be observed.
+        NoSuchPage: the document ends before `page`.
     """
+    observation = await _observed(address, arm, settings, Part(page=page or 1))
+    reading = None if page is None else Reading()
+    observed = _rendered(observation, lambda: render(observation, arm.formatter, reading))
+    return replace(observed, paged=page is not None)
+
+
+async def find_once(address: str, arm: Arm, settings: Settings, search: Search) -> Observed:
+    """Load `address` in a fresh browser, let it settle, search all of it.
+
+    Raises:
+        TargetError, DriverError, PageNotObserved: as observe_once.
+    """
+    part = Part(matches=lambda element: element_matches(search, element))
+    observation = await _observed(address, arm, settings, part)
+    return _rendered(observation, lambda: render_found(observation, arm.formatter, search))
+
+
+async def _observed(address: str, arm: Arm, settings: Settings, part: Part) -> Observation:
     formatter = get(arm.formatter)
     filled = formatter.filled if arm.ax == "bounded" else None
     async with AsyncExitStack() as stack:
@@ -68,12 +92,15 @@ async def observe_once(address: str, arm: Arm, settings: Settings) -> Observed:
         try:
             await page.navigate(address)
             await page.settle()
-            observation = await Tab(page).observe("text" if formatter.needs == "text" else "ax", filled)
+            return await capture(page, "text" if formatter.needs == "text" else "ax", filled=filled, part=part)
         except Refusal as refusal:
             raise PageNotObserved(f"the page {quoted(address)} was not observed: {refusal.message}") from refusal
-        start = time.perf_counter()
-        rendering = render(observation, arm.formatter)
-        return Observed(observation=observation, rendering=rendering, format_ms=(time.perf_counter() - start) * 1000)
+
+
+def _rendered(observation: Observation, make: Callable[[], Rendering]) -> Observed:
+    start = time.perf_counter()
+    rendering = make()
+    return Observed(observation=observation, rendering=rendering, format_ms=(time.perf_counter() - start) * 1000)
 
 
 def observed_json(observed: Observed, arm: Arm, encoding: "Encoding | None") -> dict[str, object]:
@@ -87,6 +114,7 @@ def observed_json(observed: Observed, arm: Arm, encoding: "Encoding | None") -> 
     }
     ax, cost = observation.ax, observation.cost
     return {
+        **({"page": observation.page, "refs_before": observation.refs_before} if observed.paged else {}),
         "url": observation.url,
         "title": observation.title,
         "driver": arm.driver,

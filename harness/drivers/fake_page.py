@@ -1,7 +1,7 @@
 """One tab of the driver `fake`: loads documents from a site map, resolves refs, refuses as every driver does."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urldefrag
@@ -14,9 +14,9 @@ from harness.drivers.script_answer import check, check_point
 from observe import limits
 from observe.ax import write_native
 from observe.capture import REPLACED
-from observe.dom import decode_dom
+from observe.dom import decode_dom, decode_elements
 from observe.errors import DialogOpen, DocumentReplaced, DriverGone, LoadFailed, NotEditable, PageGone
-from observe.model import AxText, DomObservation, PageText, Stamp
+from observe.model import AxText, DomObservation, PageText, SearchedElements, Stamp
 from observe.page import Filled
 
 SiteMap = Mapping[str, Callable[[], FakeDocument]]
@@ -49,6 +49,7 @@ class FakePage:
         self._nonce = self._new_nonce()
         self._held: str | None = None  # the document that the caller knows of
         self._stamped = _Stamped()
+        self._searched: Sequence[FakeElement] = ()
         self._failed = False  # whether the latest load found no document
         self._alerts: list[Dialog] = []
         self._gone: type[PageGone] | type[DriverGone] = PageGone
@@ -73,11 +74,24 @@ class FakePage:
         self._same_document()
         return reads.page_text(self.document)
 
-    async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> DomObservation:
+    async def read_dom(self, stamp: Stamp, *, counted: bool = True, before: int = 0) -> DomObservation:
         self._same_document()
-        first = reads.candidates(self.document)[: limits.MAX_REFS]
-        self._stamped = _Stamped(nonce=stamp.nonce, shown=tuple((one, reads.identity(one)) for one in first))
-        return decode_dom(reads.dom_answer(self.document, self._nonce), stamp)
+        found = reads.candidates(self.document)
+        return self._stamp(stamp, found, reads.window(found, before))
+
+    async def read_elements(self) -> SearchedElements:
+        self._same_document()
+        self._searched = reads.candidates(self.document)
+        return decode_elements(reads.elements_answer(self.document))
+
+    async def read_chosen(self, stamp: Stamp, chosen: Sequence[int]) -> DomObservation:
+        self._same_document()
+        return self._stamp(stamp, [self._searched[place] for place in chosen], slice(0, limits.MAX_REFS))
+
+    def _stamp(self, stamp: Stamp, found: Sequence[FakeElement], part: slice) -> DomObservation:
+        shown = tuple((one, reads.identity(one)) for one in found[part])
+        self._stamped = _Stamped(nonce=stamp.nonce, shown=shown)
+        return decode_dom(reads.dom_answer(self.document, self._nonce, found, part), stamp)
 
     # ---- actions ----
 

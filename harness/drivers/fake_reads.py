@@ -4,6 +4,7 @@ Pure functions; the forms are those of docs/observation.md, as the other drivers
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from harness.drivers.fake_document import INTERACTIVE, FakeDocument, FakeElement, Kind
@@ -48,11 +49,25 @@ def candidates(document: FakeDocument) -> list[FakeElement]:
     return [element for element in document.elements if element.kind in INTERACTIVE and not element.hidden]
 
 
-def dom_answer(document: FakeDocument, nonce: str) -> dict[str, Any]:
-    """The `observe` answer of a page script, for observe.dom.decode_dom."""
+def window(found: Sequence[FakeElement], before: int) -> slice:
+    """Which of these elements get refs: those behind the first `before`, or all where they fit."""
+    start = 0 if len(found) <= limits.MAX_REFS else before
+    return slice(start, start + limits.MAX_REFS)
+
+
+def dom_answer(document: FakeDocument, nonce: str, found: Sequence[FakeElement], part: slice) -> dict[str, Any]:
+    """The `observe` answer of a page script, for observe.dom.decode_dom: of the elements `found`, those in `part`."""
+    refs = [_described(element) for element in found[part]]
+    counts = {"total": len(found), "before": part.start}
+    return {"document": nonce, "url": document.url, "title": document.title, **counts, "refs": refs}
+
+
+def elements_answer(document: FakeDocument) -> dict[str, Any]:
+    """The `elements` answer of a page script, for observe.dom.decode_elements."""
     found = candidates(document)
-    refs = [_described(element) for element in found[: limits.MAX_REFS]]
-    return {"document": nonce, "url": document.url, "title": document.title, "total": len(found), "refs": refs}
+    searched = found[: limits.MAX_SEARCHED_ELEMENTS]
+    described = [{**_described(element), "row": identity(element).row} for element in searched]
+    return {"complete": len(found) == len(searched), "elements": described}
 
 
 def _described(element: FakeElement) -> dict[str, Any]:

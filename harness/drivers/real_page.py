@@ -7,7 +7,7 @@ A driver's page adds how its input is sent, and translates the errors of what it
 import asyncio
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 
@@ -20,9 +20,9 @@ from harness.drivers.page_script import REPLACED, PageScript
 from harness.drivers.press import Guarding, Press
 from harness.drivers.script_answer import check, check_point
 from harness.drivers.settle import Settler
-from observe.dom import decode_dom, decode_text
+from observe.dom import decode_dom, decode_elements, decode_text
 from observe.errors import DialogOpen, DocumentReplaced, DriverGone, PageGone, TimedOut
-from observe.model import DomObservation, PageText, Stamp
+from observe.model import DomObservation, PageText, SearchedElements, Stamp
 
 SCREENSHOT_QUALITY = 60
 
@@ -71,9 +71,17 @@ class RealPage(ABC):
         async with self._translated():
             return decode_text(await self._script.call("text"))
 
-    async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> DomObservation:
+    async def read_dom(self, stamp: Stamp, *, counted: bool = True, before: int = 0) -> DomObservation:
         async with self._translated():
-            return decode_dom(await self._script.call("observe", stamp.nonce, counted), stamp)
+            return decode_dom(await self._script.call("observe", stamp.nonce, counted, before), stamp)
+
+    async def read_elements(self) -> SearchedElements:
+        async with self._translated():
+            return decode_elements(await self._script.call("elements"))
+
+    async def read_chosen(self, stamp: Stamp, chosen: Sequence[int]) -> DomObservation:
+        async with self._translated():
+            return decode_dom(await self._script.call("observeChosen", stamp.nonce, list(chosen)), stamp)
 
     # ---- actions ----
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 
 from observe.errors import AuthorityChanged, Paused, ResumedSince
 
-WHILE_PAUSED = frozenset({"observe"})
+OBSERVES = frozenset({"observe", "find"})
+"""What shows a page to the bot, with refs that it may then act on."""
+
+WHILE_PAUSED = OBSERVES
 """All that a paused bot may do; not even a screenshot."""
 
 TELLS_OF_CONTROL = frozenset({"takeover"})

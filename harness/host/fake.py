@@ -161,10 +161,10 @@ class HeldPage(FakePage):
         self._runtime.note("read_ax")
         return await super().read_ax(filled)
 
-    async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> DomObservation:
+    async def read_dom(self, stamp: Stamp, *, counted: bool = True, before: int = 0) -> DomObservation:
         await self._passing("read_dom")
         self._runtime.note("read_dom")
-        return await super().read_dom(stamp, counted=counted)
+        return await super().read_dom(stamp, counted=counted, before=before)
 
     async def screenshot(self) -> bytes:
         await self._passing("screenshot")

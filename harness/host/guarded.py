@@ -3,7 +3,7 @@
 No command passes outside a call, or in a call of another owner's.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -12,7 +12,7 @@ from harness.host.authority import Authority, refusal
 from harness.host.calls import CURRENT, Call
 from harness.host.lane import Guard
 from observe.errors import PageGone, Revoked
-from observe.model import AxText, DomObservation, PageText, Stamp
+from observe.model import AxText, DomObservation, PageText, SearchedElements, Stamp
 from observe.page import Filled
 
 T = TypeVar("T")
@@ -84,9 +84,17 @@ class GuardedPage:
         self._check()
         return await self._read(self.inner.read_text())
 
-    async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> DomObservation:
+    async def read_dom(self, stamp: Stamp, *, counted: bool = True, before: int = 0) -> DomObservation:
         self._check()
-        return await self._read(self.inner.read_dom(stamp, counted=counted))
+        return await self._read(self.inner.read_dom(stamp, counted=counted, before=before))
+
+    async def read_elements(self) -> SearchedElements:
+        self._check()
+        return await self._read(self.inner.read_elements())
+
+    async def read_chosen(self, stamp: Stamp, chosen: Sequence[int]) -> DomObservation:
+        self._check()
+        return await self._read(self.inner.read_chosen(stamp, chosen))
 
     async def show(self) -> None:
         self._check()

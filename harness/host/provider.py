@@ -19,6 +19,7 @@ from harness.host.audit import AuditEntry
 from harness.host.authority import Authority, Fence, Surroundings, Ticket
 from harness.host.calls import Audit, BadCall, Call, CallTimes, Recorded, current, until_ended
 from harness.host.changes import IDLE_LIMIT_S, IDLE_TICK_S, Changes
+from harness.host.control import OBSERVES
 from harness.host.grants import Registration
 from harness.host.lane import Lanes
 from harness.host.owners import Admit, Owners, few_each
@@ -175,7 +176,7 @@ class Provider(Generic[A]):
             self.authority.check(ticket)  # what the authority refuses goes first
             raise
         self.authority.check(ticket)
-        if ticket.tool == "observe":
+        if ticket.tool in OBSERVES:
             self.authority.observed(ticket)
         return answer
 

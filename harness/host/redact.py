@@ -60,6 +60,15 @@ def _open(given: Arguments) -> str:
     return _url(given.get("url"))
 
 
+def _observe(given: Arguments) -> str:
+    number = _number(given.get("page"))
+    return "" if number is None else f"page {number:.15g}"
+
+
+def _find(given: Arguments) -> str:
+    return _joined(_length("text", given.get("text")), _length("regex", given.get("regex")))
+
+
 def _click(given: Arguments) -> str:
     x, y = _number(given.get("x")), _number(given.get("y"))
     at = "" if x is None or y is None else f"x {x:g}, y {y:g}"
@@ -116,6 +125,8 @@ def _dialog(given: Arguments) -> str:
 
 _SUMMARIES: Mapping[str, Callable[[Arguments], str]] = {
     "open": _open,
+    "observe": _observe,
+    "find": _find,
     "click": _click,
     "type": _type,
     "select_option": _select_option,

@@ -1,18 +1,29 @@
 """One tab under one owner: its latest observation, and which refs of it an action may still name."""
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from harness.drivers.base import DriverPage, RefTarget
 from observe import limits
 from observe.capture import REPLACED, Body, capture
 from observe.errors import DocumentReplaced, StaleRef
-from observe.model import Observation
+from observe.model import Observation, Part, SearchedElement
 from observe.page import Filled
 
 _REF = re.compile(rf"e([a-z0-9]{{{limits.TAG_CHARS}}})_([1-9][0-9]{{0,3}})", re.ASCII)
 
 NEVER_OBSERVED = "This tab was not observed yet; observe first."
 STALE = "This ref is not of the latest observation of this tab; observe again."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bookmark:
+    """How far a document was read: its nonce, the page shown last, a digest of the text up to that page's end."""
+
+    document: str
+    page: int
+    seen: str
 
 
 class Tab:
@@ -24,6 +35,7 @@ class Tab:
 
     def __init__(self, page: DriverPage) -> None:
         self.page = page
+        self.bookmark: Bookmark | None = None
         self._latest: Observation | None = None
         self._ended = True
         self._ends = 0
@@ -38,15 +50,32 @@ class Tab:
         self._ended = True
         self._ends += 1
 
-    async def observe(self, body: Body, filled: Filled | None = None) -> Observation:
-        """A new observation, as observe.capture; every earlier ref ends, also where this one is refused.
+    async def observe(self, body: Body, filled: Filled | None = None, page: int = 1) -> Observation:
+        """A new observation, as observe.capture; every earlier ref ends, also where this one is refused. From page 2 on
+        it goes on in the document of the latest one.
+
+        Raises:
+            StaleRef: there is no latest observation to go on from.
+            Refusal, MalformedRead: as observe.capture.
+        """
+        if page == 1:
+            return await self._captured(body, filled, Part())
+        if self._latest is None:
+            raise StaleRef(NEVER_OBSERVED)
+        return await self._captured(body, filled, Part(page=page, document=self._latest.document))
+
+    async def find(self, body: Body, matches: Callable[[SearchedElement], bool]) -> Observation:
+        """A new observation of the whole document, whose refs are those of the elements that match.
 
         Raises:
             Refusal, MalformedRead: as observe.capture.
         """
+        return await self._captured(body, None, Part(matches=matches))
+
+    async def _captured(self, body: Body, filled: Filled | None, part: Part) -> Observation:
         self._ended = True
         ends = self._ends
-        observation = await capture(self.page, body, filled=filled)
+        observation = await capture(self.page, body, filled=filled, part=part)
         self._latest, self._ended = observation, self._ends != ends
         return observation
 

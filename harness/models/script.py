@@ -11,6 +11,7 @@ MAX_WAIT_MS = 10_000
 Tool = Literal[
     "open",
     "observe",
+    "find",
     "click",
     "type",
     "select_option",
@@ -39,7 +40,8 @@ StateName = Literal[
 
 _ARGUMENTS: dict[Tool, tuple[frozenset[str], frozenset[str]]] = {
     "open": (frozenset({"url"}), frozenset()),
-    "observe": (frozenset(), frozenset()),
+    "observe": (frozenset(), frozenset({"page"})),
+    "find": (frozenset(), frozenset({"text", "regex"})),
     "click": (frozenset({"on"}), frozenset()),
     "type": (frozenset({"on", "text"}), frozenset()),
     "select_option": (frozenset({"on", "option"}), frozenset()),
@@ -82,6 +84,8 @@ class Step(BaseModel):
     see: list[str] = Field(default_factory=list)
     read: dict[str, str] = Field(default_factory=dict)
     url: str | None = None
+    page: int | None = Field(default=None, ge=1)
+    regex: str | None = None
     text: str | None = None
     option: str | None = None
     key: str | None = None
@@ -128,7 +132,7 @@ class Step(BaseModel):
 
     def needs(self) -> frozenset[str]:
         """The names of the captures that this step's call and checks use."""
-        own = (self.on, self.beside, self.text, self.option, self.target_id, *self.see, *self.read.values())
+        own = (self.on, self.beside, self.text, self.option, self.regex, self.target_id, *self.see, *self.read.values())
         return frozenset(name for text in own if text is not None for name in _PLACEHOLDER.findall(text))
 
 

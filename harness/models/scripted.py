@@ -64,7 +64,7 @@ class ScriptedRoute:
         if answer.startswith(FAILED_ANSWERS):
             raise _CannotGoOnError(f"the tool answered {quoted(answer)}")
         step = self.steps[self._next - 1]
-        if step.tool == "observe":
+        if step.tool in ("observe", "find"):
             self._rendering = answer
         for wanted in step.see:
             text = fill(wanted, self._captured)
@@ -86,7 +86,10 @@ class ScriptedRoute:
             arguments["text"] = fill(step.text, self._captured)
         if step.option is not None:
             arguments["option"] = fill(step.option, self._captured)
+        if step.regex is not None:
+            arguments["regex"] = fill(step.regex, self._captured, pattern=True)
         plain: dict[str, JsonValue] = {
+            "page": step.page,
             "key": step.key,
             "direction": step.direction,
             "amount": step.amount,

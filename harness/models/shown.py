@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-_HEADER = re.compile(r"Action refs \(\d+ of \d+\):")
+_HEADER = re.compile(r"Action refs \(\d+(?: to \d+)? of \d+\+?\):")
 _REF = re.compile(r'(e[0-9a-z]+_[0-9]+) (\S+) (?=")')
 _STATE = re.compile(r"([a-z-]+)(=)?")
 _WORD = re.compile(r"[a-z]+")

@@ -13,10 +13,7 @@ from typing import Literal, Protocol
 
 from pydantic import JsonValue, ValidationError
 
-from formatters.catalog import get
-from formatters.errors import MissingRead
 from formatters.escape import json_string
-from formatters.render import render
 from harness.drivers.base import Dialog as OpenDialog
 from harness.drivers.base import DriverPage
 from harness.host.calls import BadCall
@@ -25,8 +22,8 @@ from harness.host.tabs import BotTabs, TabInfo
 from harness.tools import params
 from harness.tools.answer import Answer
 from harness.tools.files import upload_file
-from observe.capture import Body
-from observe.errors import AuthorityChanged, DialogOpen, ObservationError, Refusal
+from harness.tools.looking import Look
+from observe.errors import AuthorityChanged, DialogOpen, Refusal
 from observe.limits import MAX_DIALOG_CHARS, MAX_VALUE_CHARS
 
 MAX_ALERTS_TOLD = 5
@@ -77,12 +74,13 @@ class BotTools:
     """The tools of the bots of one provider.
 
     `formatter` decides which read is made and how it is shown; `bounded`: of a tree no more is read than is shown,
-    where formatter and driver can. `uploads` is the folder from which files may be uploaded; None: none may.
-    `takeovers` None: there is no person.
+    where formatter and driver can; `paging`: observe goes on behind its cut, and there is find. `uploads` is the folder
+    from which files may be uploaded; None: none may. `takeovers` None: there is no person.
     """
 
     formatter: str
     bounded: bool = False
+    paging: bool = False
     uploads: Path | None = None
     takeovers: Takeovers | None = None
 
@@ -93,7 +91,7 @@ class BotTools:
             BadCall: there is no such tool, or its parameters are wrong.
             ObservationError, TargetError, DriverError: as the tab or the browser refuses or fails.
         """
-        given = _validated(tool, arguments)
+        given = self._validated(tool, arguments)
         try:
             return await self._dispatch(tabs, given)
         except AuthorityChanged:
@@ -102,10 +100,33 @@ class BotTools:
             refusal.message += _told_by_current(tabs)
             raise
 
+    @property
+    def _look(self) -> Look:
+        return Look(formatter=self.formatter, bounded=self.bounded, paging=self.paging)
+
+    def _validated(self, name: str, arguments: Mapping[str, JsonValue]) -> object:
+        known = params.tools(paging=self.paging)
+        model = known.get(name)
+        if model is None:
+            raise BadCall(f"there is no tool {json_string(name[:40])}; there are {', '.join(known)}.")
+        try:
+            return model.model_validate(arguments)
+        except ValidationError as error:
+            found = error.errors(include_input=False, include_url=False)
+            first = next((each for each in found if each["type"] == "string_unicode"), found[0])
+            where = ".".join(str(part) for part in first["loc"])[:80]
+            at = f"{json_string(where)}: " if where else ""
+            said = NO_TEXT if first["type"] == "string_unicode" else first["msg"].removeprefix("Value error, ")[:200]
+            raise BadCall(f"{name}: {at}{said}.") from error
+
     async def _dispatch(self, tabs: BotTabs, given: object) -> Answer:
         match given:
             case params.Observe():
-                return await self._observe(tabs)
+                return await self._look.observe(tabs, 1)
+            case params.ObservePage():
+                return await self._look.observe(tabs, given.page)
+            case params.Find():
+                return await self._look.find(tabs, given)
             case params.Screenshot():
                 with tabs.stages.measure("act"):
                     taken = await tabs.current.page.screenshot()
@@ -130,25 +151,6 @@ class BotTools:
                 with tabs.stages.measure("act"):
                     said = await self._act(tab, given)
                 return await _done(tabs, tab.page, said)
-
-    async def _observe(self, tabs: BotTabs) -> Answer:
-        formatter = get(self.formatter)
-        body: Body = "text" if formatter.needs == "text" else "ax"
-        tab = tabs.current
-        start = time.perf_counter()
-        try:
-            observation = await tab.observe(body, formatter.filled if self.bounded else None)
-        except ObservationError:
-            tabs.stages.add(body, (time.perf_counter() - start) * 1000)
-            raise
-        tabs.stages.add("dom", observation.cost.dom_ms)
-        tabs.stages.add(body, observation.cost.total_ms - observation.cost.dom_ms)
-        try:
-            with tabs.stages.measure("format"):
-                rendering = render(observation, self.formatter)
-        except MissingRead as error:
-            raise BadCall(f"this driver does not read what the formatter {self.formatter} needs.") from error
-        return Answer(text=rendering.text, observation=observation, rendering=rendering)
 
     async def _act(self, tab: Tab, given: object) -> str:
         page = tab.page
@@ -195,21 +197,6 @@ class BotTools:
                 with tabs.stages.measure("wait"):
                     state = await self.takeovers.finished(tabs.bot, given.timeout_ms / 1000)
         return Answer(text=TAKEOVER_SENTENCES[state])
-
-
-def _validated(name: str, arguments: Mapping[str, JsonValue]) -> object:
-    model = params.TOOLS.get(name)
-    if model is None:
-        raise BadCall(f"there is no tool {json_string(name[:40])}; there are {', '.join(params.TOOLS)}.")
-    try:
-        return model.model_validate(arguments)
-    except ValidationError as error:
-        found = error.errors(include_input=False, include_url=False)
-        first = next((each for each in found if each["type"] == "string_unicode"), found[0])
-        where = ".".join(str(part) for part in first["loc"])[:80]
-        at = f"{json_string(where)}: " if where else ""
-        said = NO_TEXT if first["type"] == "string_unicode" else first["msg"].removeprefix("Value error, ")[:200]
-        raise BadCall(f"{name}: {at}{said}.") from error
 
 
 @asynccontextmanager

@@ -32,11 +32,13 @@ class HostOptions:
     """What differs from host to host.
 
     `tell` is called with a bot's name and the address under which a person can take it over: show it to that person
-    alone, and keep it out of logs. `uploads` is the folder from which bots may upload files; None: none.
+    alone, and keep it out of logs. `paging`: bots reach all of a long document. `uploads` is the folder from which bots
+    may upload files; None: none.
     """
 
     tell: Callable[[str, str], None]
     formatter: str = "conservative"
+    paging: bool = False
     uploads: Path | None = None
     choice: Choice = field(default_factory=Choice)
 
@@ -101,6 +103,7 @@ async def bot_host(settings: Settings, options: HostOptions) -> AsyncIterator[Bo
         browsers = await stack.enter_async_context(opened_browsers(settings, keep_profiles=True))
         tools = BotTools(
             formatter=options.formatter,
+            paging=options.paging,
             uploads=options.uploads,
             takeovers=GivenTakeovers(takeovers=takeovers, give=give),
         )

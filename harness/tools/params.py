@@ -13,6 +13,8 @@ MAX_URL_CHARS = 8_192
 MAX_OPTION_CHARS = 1_000
 MAX_OPTIONS = 100
 MAX_WAIT_MS = 10_000
+MAX_PAGE = 10_000
+MAX_SEARCH_CHARS = 500
 MIN_SCROLL_PX = 100
 MAX_SCROLL_PX = 2_000
 
@@ -52,6 +54,28 @@ class Open(_Parameters):
 
 class Observe(_Parameters):
     """Read the page: its action refs and its text. Ends all earlier refs."""
+
+
+class ObservePage(_Parameters):
+    """Read the document: its action refs and its text; with `page` 2 and up, on from where the page before was cut.
+    Ends all earlier refs."""
+
+    page: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 1
+
+
+class Find(_Parameters):
+    """Search all of the document, however long, for a text in any case, or for a regular expression of RE2: gives the
+    lines that match, in the lines around them, and the action refs of elements whose role, name, value or row matches.
+    Ends all earlier refs."""
+
+    text: Annotated[str, StringConstraints(max_length=MAX_SEARCH_CHARS)] | None = None
+    regex: Annotated[str, StringConstraints(max_length=MAX_SEARCH_CHARS)] | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.text is None) == (self.regex is None):
+            raise ValueError("give either text or regex")
+        return self
 
 
 class Screenshot(_Parameters):
@@ -160,14 +184,22 @@ TOOLS: Mapping[str, type[_Parameters]] = {
 }
 
 
+_WITH_PAGING: Mapping[str, type[_Parameters]] = {**TOOLS, "observe": ObservePage, "find": Find}
+
 NEEDS_PERSON = frozenset({"takeover"})
 """Tools that do nothing where nobody watches."""
 
 
-def schemas(*, person: bool) -> tuple[Mapping[str, JsonValue], ...]:
-    """One entry a tool: name, description, and the JSON schema of its parameters. `person`: somebody can take over."""
+def tools(*, paging: bool) -> Mapping[str, type[_Parameters]]:
+    """The tools that there are. `paging`: those that reach all of a long document too."""
+    return _WITH_PAGING if paging else TOOLS
+
+
+def schemas(*, person: bool, paging: bool = False) -> tuple[Mapping[str, JsonValue], ...]:
+    """One entry a tool: name, description, and the JSON schema of its parameters. `person`: somebody can take over;
+    `paging` as in `tools`."""
     return tuple(
         {"name": name, "description": " ".join((model.__doc__ or "").split()), "parameters": model.model_json_schema()}
-        for name, model in TOOLS.items()
+        for name, model in tools(paging=paging).items()
         if person or name not in NEEDS_PERSON
     )

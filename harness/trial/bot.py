@@ -35,10 +35,18 @@ Late content needs wait. Stop as soon as the goal is reached, and say so; if you
 """
 """The fixed text of the PersonaBot."""
 
+PAGING = """
+A long document is shown in pages: observe with page=2 goes on where page 1 was cut, and so on. find searches all of it.
+Each of them is an observation, and ends all earlier refs.
+"""
+"""Follows where the bot has the tools for it."""
+
 CALL_NOT_RECORDED = "a call could not be recorded in the audit record, so the run ends; is the disk full?"
 
-PROMPT_DIGEST = hashlib.sha256(INSTRUCTIONS.encode() + orjson.dumps(schemas(person=False))).hexdigest()
-"""Over all that every model is told whatever its task: the instructions and the tools' schemas."""
+PROMPT_DIGEST = hashlib.sha256(
+    (INSTRUCTIONS + PAGING).encode() + orjson.dumps([schemas(person=False, paging=paging) for paging in (False, True)])
+).hexdigest()
+"""Over all that models are told whatever their task: instructions and tools' schemas, without paging and with it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,6 +58,7 @@ class PersonaBot:
     route: Route
     tools: BotSession
     log: StepLog
+    paging: bool = False
     _history: list[Exchange] = field(default_factory=list)
     _latest: Answer | None = None
 
@@ -69,11 +78,12 @@ class PersonaBot:
             return Ended(end="limit_time", detail=f"the limit of {self.limits.seconds:g} s was reached")
 
     async def _loop(self) -> Ended:
-        tools = schemas(person=False)
+        tools = schemas(person=False, paging=self.paging)
+        instructions = INSTRUCTIONS + PAGING if self.paging else INSTRUCTIONS
         while True:
             turn = self.log.turn()
             request = ModelRequest(
-                instructions=INSTRUCTIONS,
+                instructions=instructions,
                 goal=self.goal,
                 history=tuple(self._history),
                 latest="" if self._latest is None else self._latest.text,

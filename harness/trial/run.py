@@ -166,7 +166,8 @@ class Runner:
             around=Surroundings(access={str(arm): True}),
         )
         uploads = trial.planned.task.folder / UPLOADS_FOLDER
-        tools = BotTools(formatter=arm.formatter, bounded=arm.ax == "bounded", uploads=uploads)
+        bounded = arm.ax == "bounded"
+        tools = BotTools(formatter=arm.formatter, bounded=bounded, paging=arm.paging, uploads=uploads)
         return Provider(make, tools, self._audit, policy)
 
     async def _attach(self, trial: _Trial, provider: Provider[Answer]) -> None:
@@ -184,6 +185,7 @@ class Runner:
             route=ROUTES[self._plan.spec.model](task.script, fixture.base_url),
             tools=BotSession(provider, trial.planned.trial_id),
             log=trial.log,
+            paging=trial.planned.arm.paging,
         )
 
     def _row(self, trial: _Trial) -> Row:

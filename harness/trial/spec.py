@@ -31,9 +31,13 @@ AxRead = Literal["full", "bounded"]
 BOUNDED = "+bounded"
 """Behind an arm's formatter: the tree is read as far as it is shown."""
 
+PAGING = "+paging"
+"""Behind that: the bot can read on behind the cut, and search the whole document."""
+
 
 class Arm(BaseModel):
-    """One (driver, target, formatter) under comparison, and how much of the tree is read for it."""
+    """One (driver, target, formatter) under comparison, how much of the tree is read for it, and whether its bot has
+    the tools that reach all of a long document."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -41,11 +45,12 @@ class Arm(BaseModel):
     target: str
     formatter: str
     ax: AxRead = "full"
+    paging: bool = False
 
     @property
     def representation(self) -> str:
-        """The formatter, and what of the page it is given: the part of the arm that rows name."""
-        return self.formatter + (BOUNDED if self.ax == "bounded" else "")
+        """The formatter, what of the page it is given, and paging: the part of the arm that rows name."""
+        return self.formatter + (BOUNDED if self.ax == "bounded" else "") + (PAGING if self.paging else "")
 
     def __str__(self) -> str:
         return f"{self.driver}/{self.target}/{self.representation}"
@@ -135,8 +140,10 @@ def parse_arm(text: str) -> Arm:
     Raises:
         SpecError: it is not of this form, or a part is not known; the sentence names those there are.
     """
-    bounded = text.endswith(BOUNDED)
-    parts = text.removesuffix(BOUNDED).split("/")
+    paging = text.endswith(PAGING)
+    plain = text.removesuffix(PAGING)
+    bounded = plain.endswith(BOUNDED)
+    parts = plain.removesuffix(BOUNDED).split("/")
     if len(parts) != 3:
         raise SpecError(f"the arm {quoted(text)} must be DRIVER/TARGET/FORMATTER, such as {DEFAULT_ARMS[-1]}")
     for part, known, kind in zip(parts, (DRIVERS, TARGETS, FORMATTERS), ("driver", "target", "formatter"), strict=True):
@@ -149,7 +156,8 @@ def parse_arm(text: str) -> Arm:
         raise SpecError(f"the arm {quoted(text)}: the driver {driver} has no tree for {formatter}; take conservative")
     if bounded:
         check_bounded(driver, formatter)
-    return Arm(driver=driver, target=target, formatter=formatter, ax="bounded" if bounded else "full")
+    ax: AxRead = "bounded" if bounded else "full"
+    return Arm(driver=driver, target=target, formatter=formatter, ax=ax, paging=paging)
 
 
 def check_bounded(driver: str, formatter: str) -> None:
@@ -192,11 +200,12 @@ def build_spec(given: SpecFile, known: Mapping[str, Task]) -> RunSpec:
     if len(set(arms)) != len(arms):
         raise SpecError("an arm is named twice")
     model = given.model or "scripted"
+    default = [task.key for task in known.values() if task.default]
     if model not in ROUTES:
         raise SpecError(f"no model route is called {quoted(model)}; there are {', '.join(ROUTES)}")
     return RunSpec(
         arms=arms,
-        tasks=pick_tasks(given.tasks, known),
+        tasks=pick_tasks(default if given.tasks is None else given.tasks, known),
         model=model,
         repeats=given.repeats if given.repeats is not None else 2,
         seed=given.seed if given.seed is not None else 1,

@@ -38,6 +38,7 @@ class _TaskFile(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     site: SiteName = "generic"
+    default: bool = True
     goal: str = Field(min_length=1)
     limits: Limits
     facts: list[str] = Field(default_factory=list)
@@ -52,7 +53,7 @@ class Task:
     `site` names the server logic of `harness/trial/sites`. In `goal`, `{base}` stands for
     the run's address. `facts` are texts that a faithful observation shows at some time. `files` maps the address of
     each page, below the run's address, to its file; `digest` is the sha256 of all files of the task's folder, names
-    and bytes.
+    and bytes. Not `default`: a run has it only where it is named.
     """
 
     suite: str
@@ -66,6 +67,7 @@ class Task:
     script: tuple[Step, ...]
     files: dict[str, Path]
     digest: str
+    default: bool = True
 
     @property
     def key(self) -> str:
@@ -137,6 +139,7 @@ def _load_task(file: Path) -> Task:
         script=tuple(read.script),
         files=files,
         digest=content.digest,
+        default=read.default,
     )
 
 

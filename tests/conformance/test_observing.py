@@ -184,8 +184,8 @@ async def test_a_reload_after_the_last_read(stage: "Stage", monkeypatch: pytest.
     read_dom = stage.page.read_dom
     stamps: list[Stamp] = []
 
-    async def read_and_reload(stamp: Stamp, *, counted: bool = True) -> object:
-        read = await read_dom(stamp, counted=counted)
+    async def read_and_reload(stamp: Stamp, *, counted: bool = True, before: int = 0) -> object:
+        read = await read_dom(stamp, counted=counted, before=before)
         stamps.append(stamp)
         await stage.reload()
         return read

@@ -10,17 +10,20 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from formatters.errors import NoSuchPage
 from formatters.render import render
+from formatters.search import TextSearch
 from harness.cli import app, main
 from harness.commands.compare import known_tasks
-from harness.commands.observe_once import Observed, observed_json
+from harness.commands.observe_once import Observed, find_once, observe_once, observed_json
+from harness.config import load_settings
 from harness.drivers.fake import FakeHost, demo
 from harness.host.tab import Tab
 from harness.targets.base import Endpoint
 from harness.trial.bot import PROMPT_DIGEST
 from harness.trial.spec import SpecFile, build_spec, parse_arm
 
-COMMANDS = ("doctor", "setup", "observe", "format", "tasks", "run", "report", "audit")
+COMMANDS = ("doctor", "setup", "observe", "find", "format", "tasks", "run", "report", "audit")
 NOWHERE = Endpoint(browser_ws="", http="", profile=Path(), browser_version="", os="", architecture="", pid=0)
 
 
@@ -153,6 +156,17 @@ async def test_observe_as_json_has_the_contracts_keys(formatter: str) -> None:
     assert answer["refs"] == [field, {"ref": f"e{seen.stamp.tag}_2", "role": "button", "name": "Save"}]
 
 
+async def test_a_page_and_a_search_as_json() -> None:
+    arm, settings = parse_arm("fake/fake/structured"), load_settings()
+    paged = observed_json(await observe_once("http://fake.test/", arm, settings, 1), arm, None)
+    assert (list(paged)[:3], paged["page"], paged["refs_before"]) == (["page", "refs_before", "url"], 1, 0)
+    found = observed_json(await find_once("http://fake.test/", arm, settings, TextSearch("SAVE")), arm, None)
+    assert isinstance(found["refs"], list)
+    assert ([ref["name"] for ref in found["refs"]], found["refs_total"], next(iter(found))) == (["Save"], 1, "url")
+    with pytest.raises(NoSuchPage):
+        await observe_once("http://fake.test/", arm, settings, 2)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -167,7 +181,7 @@ async def test_observe_as_json_has_the_contracts_keys(formatter: str) -> None:
             'the arm "agent-browser/local/structured": the driver agent-browser has no tree for structured;',
         ),
         (["run", *["--arm", "fake/fake/verbatim"] * 2], "an arm is named twice"),
-        (["run", "--task", "chess"], 'no task or suite is called "chess"; there are notes, orders, notes/two-notes'),
+        (["run", "--task", "chess"], 'no task or suite is called "chess"; there are long, notes, orders, '),
         (["run", "--model", "oracle"], 'no model route is called "oracle"; there are scripted'),
         (["run", "--model", ""], 'the value of "model" is not usable: String should have at least 1 character'),
         (["run", "--repeats", "1000000000"], 'the value of "repeats" is not usable: Input should be less than or'),
@@ -184,6 +198,10 @@ async def test_observe_as_json_has_the_contracts_keys(formatter: str) -> None:
         (["format", "--jsonl", "--formatter", "zip"], "no formatter is called 'zip'; there are"),
         (["observe", "none.html"], 'the page "none.html" is neither an address (http://, https://, file://) nor an'),
         (["observe", "x" * 5000], f'the page "{"x" * 200}"... cannot be read: File name too long'),
+        (["find", "none.html", " "], "the text to find is empty"),
+        (["find", "none.html", "--regex", "("], '"(" is no regular expression of RE2: missing ): ('),
+        (["find", "none.html", "--regex", ""], "the regular expression to find is empty"),
+        (["find", "none.html", "a"], 'the page "none.html" is neither an address (http://, https://, file://) nor an'),
         (["report", "none"], "none is not a folder; name the folder of a run, which holds manifest.json."),
     ],
 )

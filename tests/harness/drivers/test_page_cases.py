@@ -35,8 +35,9 @@ class Between:
         self._opened, self._script = opened, script
         page = opened.page
         self.document_nonce, self.read_ax, self.read_text = page.document_nonce, page.read_ax, page.read_text
+        self.read_elements, self.read_chosen = page.read_elements, page.read_chosen
 
-    async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> Dom:
+    async def read_dom(self, stamp: Stamp, *, counted: bool = True, before: int = 0) -> Dom:
         await self._opened.mutate(self._script)
         return await self._opened.page.read_dom(stamp)
 

@@ -27,6 +27,7 @@ def test_the_transitions() -> None:
         (FRESH, 0, "observe", None),
         (FRESH, 0, "click", None),
         (PAUSED, 1, "observe", None),
+        (PAUSED, 1, "find", None),
         (PAUSED, 1, "screenshot", Paused),
         (PAUSED, 1, "click", Paused),
         (PAUSED, 1, "open", Paused),

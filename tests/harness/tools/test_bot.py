@@ -223,7 +223,7 @@ async def test_a_browser_that_is_gone_is_a_fault(tools: BotSession, page: FakePa
 async def test_an_answer_of_an_unknown_form_is_the_drivers_fault(
     tools: BotSession, page: FakePage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def malformed(_stamp: object, *, counted: bool) -> None:
+    async def malformed(_stamp: object, *, counted: bool, before: int) -> None:
         raise MalformedRead(HOSTILE)
 
     monkeypatch.setattr(page, "read_dom", malformed)

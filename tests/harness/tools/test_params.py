@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from harness.models.script import Step
-from harness.tools.params import TOOLS, schemas
+from harness.tools.params import TOOLS, schemas, tools
 
 GOOD: list[tuple[str, dict[str, Any]]] = [
     ("open", {"url": "http://a.test/b?c#d"}),
@@ -139,5 +139,7 @@ def test_the_schema_of_an_address_has_its_form() -> None:
 
 
 def test_a_script_can_use_every_tool_that_needs_no_person() -> None:
-    alone = {schema["name"] for schema in schemas(person=False)}
-    assert set(Step.model_json_schema()["properties"]["tool"]["enum"]) == alone == set(TOOLS) - {"takeover"}
+    alone = {schema["name"] for schema in schemas(person=False, paging=True)}
+    assert (
+        set(Step.model_json_schema()["properties"]["tool"]["enum"]) == alone == set(tools(paging=True)) - {"takeover"}
+    )

@@ -73,6 +73,28 @@ def test_the_digest_follows_every_part(change: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("formatter", "ax", "paging"),
+    [
+        ("structured", "full", False),
+        ("structured+bounded", "bounded", False),
+        ("structured+paging", "full", True),
+        ("structured+bounded+paging", "bounded", True),
+        ("page-text+paging", "full", True),
+    ],
+)
+def test_what_stands_behind_a_formatter(formatter: str, ax: str, paging: bool) -> None:
+    arm = parse_arm(f"current/local/{formatter}")
+    assert (arm.ax, arm.paging, arm.representation) == (ax, paging, formatter)
+    assert str(arm) == f"current/local/{formatter}"
+
+
+@pytest.mark.parametrize("formatter", ["structured+paging+bounded", "structured+paging+paging", "structured+fast"])
+def test_nothing_else_stands_there(formatter: str) -> None:
+    with pytest.raises(SpecError, match="names no known formatter"):
+        parse_arm(f"current/local/{formatter}")
+
+
+@pytest.mark.parametrize(
     ("arm", "said"),
     [
         (

@@ -29,15 +29,20 @@ def write_task(root: Path, text: str = PLAIN, name: str = "greet/once") -> Path:
     return folder
 
 
-def test_our_fixtures_are_the_two_tasks_of_the_protocol() -> None:
+def test_our_fixtures_are_the_two_tasks_of_the_protocol_and_those_run_where_named() -> None:
     tasks = load_tasks(FIXTURES)
-    assert {key: (task.limits, sorted(task.files)) for key, task in tasks.items()} == {
+    assert {key: (task.limits, sorted(task.files)) for key, task in tasks.items() if not task.default} == {
+        "long/one-of-many": (Limits(calls=20, seconds=180), ["ledger"]),
+    }
+    assert {key: (task.limits, sorted(task.files)) for key, task in tasks.items() if task.default} == {
         "notes/two-notes": (Limits(calls=20, seconds=180), ["one", "two"]),
         "orders/limited-order": (Limits(calls=50, seconds=300), ["desk", "order", "reference"]),
     }
 
 
-@pytest.mark.parametrize(("key", "waits"), [("notes/two-notes", 800), ("orders/limited-order", 4200)])
+@pytest.mark.parametrize(
+    ("key", "waits"), [("notes/two-notes", 800), ("orders/limited-order", 4200), ("long/one-of-many", 400)]
+)
 def test_our_scripts_fit_their_limits_and_wait_as_prescribed(key: str, waits: int) -> None:
     task = load_tasks(FIXTURES)[key]
     assert len(task.script) <= task.limits.calls
