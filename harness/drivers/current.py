@@ -14,7 +14,8 @@ from playwright.async_api import Error as PlaywrightError
 from harness.config import Settings
 from harness.drivers.cdp import CdpClosed, CdpConnection, open_cdp
 from harness.drivers.current_page import CurrentPage
-from harness.errors import DriverError
+from harness.drivers.owner_page import OwnerPage
+from harness.errors import DriverError, OwnerError
 from harness.process import finish
 from harness.targets.base import Endpoint
 
@@ -70,11 +71,40 @@ class CurrentDriver:
             raise DriverError("Chrome did not open a new context.") from error
         return await self._adopt(page)
 
+    async def owner_page(self) -> OwnerPage:
+        """A new page in the browser's own context, for an owner who verifies; who asks for it closes it.
+
+        Raises:
+            DriverError: it cannot be opened.
+        """
+        try:
+            page = await self._context.new_page()
+        except PlaywrightError as error:
+            raise DriverError("Chrome did not open a new page.") from error
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(_close_page, page)
+            _, cdp = await self._listened(page, stack)
+            opened = OwnerPage(page, cdp, stack.pop_all())
+        try:
+            await opened.start()
+        except OwnerError as error:
+            await opened.close()
+            raise DriverError("The page could not be listened to.") from error
+        return opened
+
     def diagnostics(self) -> tuple[str, ...]:
         """Nothing: this driver notes nothing."""
         return ()
 
     async def _adopt(self, page: Page) -> CurrentPage:
+        target_id, cdp = await self._listened(page, self._stack)
+        opened = CurrentPage(page, cdp, self._cdp, target_id)
+        self._stack.push_async_callback(opened.stop)
+        await opened.start()
+        return opened
+
+    async def _listened(self, page: Page, stack: AsyncExitStack) -> tuple[str, CdpConnection]:
+        """Chrome's id of the tab, and a connection to it that ends with `stack`."""
         try:
             session = await page.context.new_cdp_session(page)
             info = await session.send("Target.getTargetInfo")
@@ -82,13 +112,9 @@ class CurrentDriver:
             target_id = str(info["targetInfo"]["targetId"])
             await page.set_viewport_size(VIEWPORT)  # type: ignore[arg-type]
             address = self._endpoint.browser_ws.partition("/devtools/")[0] + f"/devtools/page/{target_id}"
-            cdp = await self._stack.enter_async_context(open_cdp(address))
+            return target_id, await stack.enter_async_context(open_cdp(address))
         except (PlaywrightError, CdpClosed) as error:
             raise DriverError("The tab could not be attached to.") from error
-        opened = CurrentPage(page, cdp, self._cdp, target_id)
-        self._stack.push_async_callback(opened.stop)
-        await opened.start()
-        return opened
 
 
 class CurrentHost:
@@ -147,6 +173,11 @@ async def _whole_browser(stack: AsyncExitStack, endpoint: Endpoint) -> CdpConnec
 async def _close_quietly(context: BrowserContext) -> None:
     with suppress(PlaywrightError):  # the browser may be gone, and the context with it
         await context.close()
+
+
+async def _close_page(page: Page) -> None:
+    with suppress(PlaywrightError):  # it may be closed already
+        await page.close()
 
 
 async def _disconnect(browser: Browser) -> None:
