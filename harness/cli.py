@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from formatters.errors import FormatterError
-from harness.commands import compare, read_audit, show
+from harness.commands import compare, read_audit, show, subagents_demo
 from harness.commands.format_input import format_file, format_lines
 from harness.commands.observe_once import observe_once, observed_json, page_address
 from harness.commands.show_report import show_report
@@ -34,6 +34,9 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
 )
+
+subagents = typer.Typer(help="Child processes that verify pages through their parent.", no_args_is_help=True)
+app.add_typer(subagents, name="subagents")
 
 Headed = Annotated[bool, typer.Option("--headed", help="Show the browser's window; needs a display.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, everything else on stderr.")]
@@ -232,6 +235,18 @@ def audit(
         show.print_text(read_audit.calls_json(answer.rows))
     elif answer.rows:
         read_audit.print_calls(show.out, answer.rows)
+
+
+@subagents.command(epilog="Example: [bold]axtrial subagents demo --json[/bold]")
+def demo(headed: Headed = False, as_json: Json = False) -> None:
+    """Let a parent and three child processes verify a small app at the same time, and print what each saw."""
+    shown = run_to_end(subagents_demo.demo(load_settings(_shown(headed))))
+    if as_json:
+        _print_json(subagents_demo.demo_json(shown))
+    else:
+        show.out.print(subagents_demo.demo_view(shown))
+    if not shown.ok:
+        raise typer.Exit(EXIT_FAILED)
 
 
 def _report_step(line: str) -> None:

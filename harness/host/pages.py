@@ -130,13 +130,14 @@ class Entry:
 
 
 class OwnerPages:
-    """The registry at work over one browser. Made by `opened_pages`."""
+    """The registry at work over one browser. Made by `opened_pages`. `most`: places that were taken at one time."""
 
     def __init__(self, make: MakeRuntime, folder: Path, admit: Admit) -> None:
         self._slot = Slot(make)
         self._owners: Owners[Entry] = Owners(admit)
         self._folder = folder
         self._numbers = itertools.count(1)
+        self.most = 0
         self._on = False
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -223,6 +224,7 @@ class OwnerPages:
         self._owners.admit(owner)
         entry = Entry(owner=owner, pictures=self._folder / f"page-{next(self._numbers)}")
         self._owners.add(owner, PAGE, entry)
+        self.most = max(self.most, len(self._owners.owners()))
         entry.opening = self._start(self._opened(entry))
         return entry
 

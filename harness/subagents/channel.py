@@ -58,7 +58,7 @@ class Asker:
         request = BrowserRequest(request_id=secrets.token_hex(16), owner=owner, tool=tool, params=params)
         answer: asyncio.Future[BrowserResult] = asyncio.get_running_loop().create_future()
         self._pending[request.request_id] = owner, answer
-        bound_s = channel_s(bound_ms(params))
+        bound_s = channel_s(bound_ms(tool, params))
         try:
             self._channel.publish(REQUEST, request.wire())
             async with asyncio.timeout(bound_s):

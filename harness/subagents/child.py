@@ -102,7 +102,7 @@ class ParentBrowser:
         answer = self._pending[request_id] = asyncio.get_running_loop().create_future()
         try:
             self._writer.write(frame)
-            return await self._answered(tool, request_id, child_s(bound_ms(params)), abort)
+            return await self._answered(tool, request_id, child_s(bound_ms(tool, params)), abort)
         except asyncio.CancelledError:
             await finish(self._given_up(request_id, answer))
             raise
@@ -230,10 +230,11 @@ async def _ended(task: "asyncio.Task[None]") -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Serve a child's tools over stdio until the agent or the parent ends; the exit code."""
-    from harness.subagents.stdio import serve_stdio  # the MCP SDK takes 0.6 s to import
 
     async def serve(loadout: Path) -> None:
         async with connect(loadout) as browser:
+            from harness.subagents.stdio import serve_stdio  # the MCP SDK takes 0.6 s to import
+
             await serve_stdio(browser)
 
     try:

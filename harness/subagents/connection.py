@@ -55,6 +55,9 @@ MAX_IDS = 4_096
 
 READ_BYTES = 64 * 1024
 
+MAX_UNREAD_BYTES = 1024 * 1024
+"""Of answers that a child has not taken; beyond it nothing more is read from the child until it takes some."""
+
 
 class ConnectionOver(Exception):
     """The host ends the connection; the text is the name under which it is counted."""
@@ -65,6 +68,7 @@ class ChildConnection:
 
     def __init__(self, streams: Streams, roll: Roll, asker: Asker, counts: Counter[str]) -> None:
         self._reader, self._writer = streams
+        self._writer.transport.set_write_buffer_limits(high=MAX_UNREAD_BYTES)
         self._roll = roll
         self._asker = asker
         self._counts = counts

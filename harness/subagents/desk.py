@@ -27,7 +27,7 @@ from harness.subagents.messages import (
 from harness.subagents.waits import REAP_S
 from harness.tools.modes import ModeSource, allowed, current_mode
 from harness.tools.verify import BadParameters, VerifyTools, checked
-from harness.tools.verify_params import READ_MS
+from harness.tools.verify_params import TOOLS, bound_ms
 from observe.errors import ObservationError, Refusal
 
 Holds = Callable[[str], frozenset[str] | None]
@@ -61,7 +61,7 @@ class Desk:
             return
         task = asyncio.create_task(self._serve(request))
         self._running[key] = task
-        task.add_done_callback(lambda _: self._running.pop(key, None))
+        task.add_done_callback(lambda task: self._ended(request, task))
 
     def _on_cancel(self, message: Mapping[str, JsonValue]) -> None:
         try:
@@ -84,6 +84,15 @@ class Desk:
         else:
             self._channel.publish(RESULT, answer.wire())
 
+    def _ended(self, request: BrowserRequest, task: asyncio.Task[None]) -> None:
+        """A fault of ours is told to who asked, and to the loop, which shows it."""
+        del self._running[request.owner, request.request_id]
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            answer = failed(request, "failed", f"{request.tool} failed: a fault of the host")
+            self._channel.publish(RESULT, answer.wire())
+            context = {"message": "a browser request met a fault", "exception": fault, "task": task}
+            task.get_loop().call_exception_handler(context)
+
     # ---- one request ----
 
     async def _serve(self, request: BrowserRequest) -> None:
@@ -100,19 +109,17 @@ class Desk:
             return failed(request, "refused", f"{tool} refused: unknown owner, or its run has ended")
         if not self._tools.pages.on:
             return failed(request, "refused", f"{tool} refused: browser access is off")
-        bound_ms = READ_MS
+        bound = bound_ms(tool, request.params)
         try:
-            params = checked(tool, request.params)
-            bound_ms = getattr(params, "timeout", READ_MS)
-            async with asyncio.timeout(bound_ms / 1000):
+            async with asyncio.timeout(bound / 1000):
                 may = allowed(await current_mode(self._mode), held)
-                if tool not in may.tools:
+                if tool in TOOLS and tool not in may.tools:
                     why = f"not allowed in the mode {may.mode}" if tool in held else "not among this owner's tools"
                     return failed(request, "refused", f"{tool} refused: {why}")
-                told = await self._tools.run(request.owner, params, may)
+                told = await self._tools.run(request.owner, checked(tool, request.params), may)
         except (TimeoutError, OperationTimedOut):
             await self._reap(request.owner)
-            return failed(request, "timed_out", f"{tool} timed out after {bound_ms} milliseconds")
+            return failed(request, "timed_out", f"{tool} timed out after {bound} milliseconds")
         except (AxtrialError, ObservationError) as error:
             return failed(request, _kind(error), f"{tool} failed: {_sentence(error)}")
         result = Result(text=told.text, details=told.details)

@@ -90,7 +90,7 @@ class SubagentHost:
         self._mode = mode
         self._folder = folder
         self._asker = Asker(self.channel)
-        self._desk = Desk(self.channel, VerifyTools(pages=pages), self.roll.holds, mode)
+        self.desk = Desk(self.channel, VerifyTools(pages=pages), self.roll.holds, mode)
         self._serving: set[asyncio.Task[None]] = set()
 
     @property
@@ -185,7 +185,7 @@ class SubagentHost:
             task.cancel()
         if serving:
             await asyncio.wait(serving)
-        await self._desk.close()
+        await self.desk.close()
 
 
 @asynccontextmanager

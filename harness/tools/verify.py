@@ -146,14 +146,18 @@ class VerifyTools:
 
     def _console(self, owner: str, params: Console, allowed: Allowed) -> Told:
         page, wanted = self.pages.page(owner), params.filter
-        taken = Taken[ConsoleEntry]() if page is None else page.log.take_console(clear=params.clear and allowed.clear)
+        taken: Taken[ConsoleEntry] = Taken()
+        if page is not None:
+            taken = page.log.take_console(clear=params.clear and allowed.clear)
         found = [one for one in taken.entries if wanted is None or wanted in one.text or wanted in one.location]
         shown = _newest(found, params.limit, lambda entry: (_console_line(entry), _console_details(entry)))
         return self._read(owner, allowed, shown, taken.dropped)
 
     def _network(self, owner: str, params: Network, allowed: Allowed) -> Told:
         page = self.pages.page(owner)
-        taken = Taken[NetworkEntry]() if page is None else page.log.take_network(clear=params.clear and allowed.clear)
+        taken: Taken[NetworkEntry] = Taken()
+        if page is not None:
+            taken = page.log.take_network(clear=params.clear and allowed.clear)
         names = (VERBOSE_HEADERS if params.verbose else frozenset()) | frozenset(params.include_headers)
         found = [
             one

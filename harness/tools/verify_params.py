@@ -158,11 +158,14 @@ TOOLS: Mapping[str, type[Parameters]] = {
 }
 
 
-def bound_ms(params: Mapping[str, JsonValue]) -> int:
-    """The bound of a call with these parameters, checked or not: what a waiter must allow for at least."""
-    given = params.get("timeout", DEFAULT_TIMEOUT_MS)
-    usable = isinstance(given, int) and not isinstance(given, bool) and MIN_TIMEOUT_MS <= given <= MAX_TIMEOUT_MS
-    return given if usable and isinstance(given, int) else DEFAULT_TIMEOUT_MS
+def bound_ms(tool: str, params: Mapping[str, JsonValue]) -> int:
+    """The bound of a call, whose parameters may not be checked yet."""
+    if not issubclass(TOOLS.get(tool, Close), _Timed):
+        return READ_MS
+    given = params.get("timeout")
+    if isinstance(given, int) and not isinstance(given, bool) and MIN_TIMEOUT_MS <= given <= MAX_TIMEOUT_MS:
+        return given
+    return DEFAULT_TIMEOUT_MS
 
 
 def schema(tool: str) -> dict[str, JsonValue]:
