@@ -67,6 +67,7 @@ class OwnerPage:
         self._page.on("close", self._end)
         self._page.on("crash", self._end)
         self._page.on("popup", self._refuse_popup)
+        self._cdp.on("Runtime.executionContextsCleared", self._moved)
         async with self._translated():
             await self.log.start()
 
@@ -153,6 +154,10 @@ class OwnerPage:
             self.gone.set()
             for call in self._on_gone:
                 call()
+
+    def _moved(self, _params: Json, _session: str | None) -> None:
+        """Another document took over; Chrome does not always end what was evaluated in the one before."""
+        self._cdp.fail_pending(CdpError("Runtime.evaluate", MOVED))
 
     def _refuse_popup(self, popup: Page) -> None:
         self.log.note("popup", f"closed the window {quoted(popup.url)}: an owner has one page")
