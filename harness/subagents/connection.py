@@ -136,8 +136,11 @@ class ChildConnection:
                 deadline = None
             elif self._child is not None and (whole or deadline is None):
                 deadline = loop.time() + FRAME_S
-            await self._drained()
-            await asyncio.sleep(0)  # who sends without end must not keep the others waiting
+            if self._writer.transport.get_write_buffer_size() > MAX_UNREAD_BYTES:
+                async with asyncio.timeout(SEND_S):
+                    await self._writer.drain()
+            if len(data) == READ_BYTES:
+                await asyncio.sleep(0)  # who sends without end must not keep the others waiting
 
     def _known(self, message: Object) -> tuple[FromChild, Child] | None:
         """A frame of the child to which the connection belongs, or may come to belong; None: it is dropped."""
@@ -252,7 +255,3 @@ class ChildConnection:
         """
         if not self._writer.is_closing():
             self._writer.write(encode(message.wire()))
-
-    async def _drained(self) -> None:
-        async with asyncio.timeout(SEND_S):
-            await self._writer.drain()

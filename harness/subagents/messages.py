@@ -6,7 +6,16 @@ and its owner; what the child asks for names no owner, so that it can only ask f
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, TypeAdapter
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SkipValidation,
+    StringConstraints,
+    TypeAdapter,
+)
 from pydantic.alias_generators import to_camel
 
 REQUEST, CANCEL, RESULT = "browser:request", "browser:cancel", "browser:result"
@@ -35,7 +44,8 @@ SocketId = Annotated[str, _id(MAX_SOCKET_ID_CHARS), AfterValidator(_no_nul)]
 SocketOwner = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$")]
 Token = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TOOL_CHARS)]
-Object = dict[str, JsonValue]
+Object = dict[str, Annotated[JsonValue, SkipValidation]]
+"""What stands in a frame is JSON already when it is read: each value is not looked at again."""
 
 
 class _Message(BaseModel):

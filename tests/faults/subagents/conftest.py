@@ -4,6 +4,7 @@ import asyncio
 import http.server
 import os
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -202,6 +203,20 @@ async def parent(browsers: Browsers) -> AsyncIterator[Parent]:
         pages.turn_on()
         made = Parent(pages, host, runtimes=runtimes)
         yield made
+
+
+Tell = Callable[[str], None]
+
+
+@pytest.fixture
+def tell(capsys: pytest.CaptureFixture[str]) -> Tell:
+    """Shows a measured figure, also where output is captured."""
+
+    def show(line: str) -> None:
+        with capsys.disabled():
+            sys.stdout.write(f"\n{line}\n")
+
+    return show
 
 
 @pytest.fixture
