@@ -13,6 +13,9 @@ from harness.subagents.child import Answer, ParentBrowser, connect
 from harness.subagents.frames import Object
 
 MEMBER: Mapping[str, JsonValue] = MappingProxyType({"name": "Ada", "mail": "ada@example.test"})
+LOAD_MS = 90_000
+"""The first load starts the browser, which takes long on a machine that is busy."""
+
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -33,7 +36,7 @@ class Logged:
 
 async def fill_form(call: Logged, address: str) -> list[str]:
     """The worker's job: join, and see that the page says so."""
-    await call("browser_goto", url=address)
+    await call("browser_goto", url=address, timeout=LOAD_MS)
     await call("browser_fill", selector="input[name=name]", value=MEMBER["name"])
     await call("browser_fill", selector="input[name=mail]", value=MEMBER["mail"])
     await call("browser_click", selector="role=button[name='Join']")
@@ -50,7 +53,7 @@ _UNTIL_SAID = """async () => {
 
 async def find_faults(call: Logged, address: str) -> list[str]:
     """The first explorer's job: what fails while the page loads."""
-    await call("browser_goto", url=address)
+    await call("browser_goto", url=address, timeout=LOAD_MS)
     await call("browser_eval", expression='fetch("prices").then(() => null)')  # once more, so that it has ended
     console = await call("browser_console", clear=False)
     network = await call("browser_network", status=500, verbose=True, clear=False)
@@ -60,7 +63,7 @@ async def find_faults(call: Logged, address: str) -> list[str]:
 
 async def take_picture(call: Logged, address: str) -> list[str]:
     """The second explorer's job: how the page looks."""
-    await call("browser_goto", url=address)
+    await call("browser_goto", url=address, timeout=LOAD_MS)
     taken = await call("browser_screenshot", fullPage=True)
     if not taken.ok:
         return []

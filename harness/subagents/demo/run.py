@@ -11,12 +11,13 @@ from pydantic import BaseModel, ConfigDict
 from harness.errors import AxtrialError
 from harness.host.owners import PARENT
 from harness.subagents.demo.app import DemoApp
-from harness.subagents.demo.child import MEMBER
+from harness.subagents.demo.child import LOAD_MS, MEMBER
+from harness.subagents.frames import Object
 from harness.subagents.launch import SubagentHost, python_program
 from harness.tools.modes import Agent
 
-CHILD_S = 60.0
-"""Seconds for one child; it takes one or two."""
+CHILD_S = 150.0
+"""Seconds for one child; it takes one or two where the machine is not busy."""
 
 Kind = Literal["parent", "worker", "explorer"]
 
@@ -87,9 +88,13 @@ async def run_demo(host: SubagentHost, app: DemoApp) -> Shown:
 
 async def _parent(host: SubagentHost, app: DemoApp) -> Seen:
     calls = []
-    for tool, params in (("browser_goto", {"url": app.address}), ("browser_eval", {"expression": "document.title"})):
+    todo: tuple[tuple[str, Object], ...] = (
+        ("browser_goto", {"url": app.address, "timeout": LOAD_MS}),
+        ("browser_eval", {"expression": "document.title"}),
+    )
+    for tool, params in todo:
         start = time.perf_counter()
-        answer = await host.call(tool, dict(params))
+        answer = await host.call(tool, params)
         said = answer.result.text if answer.result is not None else answer.error.message if answer.error else ""
         ms = round((time.perf_counter() - start) * 1000, 1)
         calls.append(Called(tool=tool, ok=answer.ok, ms=ms, text=said))
