@@ -31,6 +31,7 @@ class CurrentDriver:
         self._cdp = cdp
         self._endpoint = endpoint
         self._stack = stack
+        self._camera = asyncio.Lock()
 
     @property
     def _context(self) -> BrowserContext:
@@ -84,7 +85,7 @@ class CurrentDriver:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(_close_page, page)
             _, cdp = await self._listened(page, stack)
-            opened = OwnerPage(page, cdp, stack.pop_all())
+            opened = OwnerPage(page, cdp, self._camera, stack.pop_all())
         try:
             await opened.start()
         except OwnerError as error:

@@ -50,13 +50,17 @@ class Loaded:
 
 
 class OwnerPage:
-    """One page. `log` holds its console and network; `gone` is set once it is closed or has crashed."""
+    """One page. `log` holds its console and network; `gone` is set once it is closed or has crashed.
 
-    def __init__(self, page: Page, cdp: CdpConnection, stack: AsyncExitStack) -> None:
+    `camera` is that of the browser; `stack` ends with the page.
+    """
+
+    def __init__(self, page: Page, cdp: CdpConnection, camera: asyncio.Lock, stack: AsyncExitStack) -> None:
         self.log = PageLog(cdp)
         self.gone = asyncio.Event()
         self._page = page
         self._cdp = cdp
+        self._camera = camera
         self._stack = stack
         self._on_gone: list[Callable[[], None]] = []
         self._serialize = (files("harness.drivers") / "owner_value.js").read_text(encoding="utf-8")
@@ -126,8 +130,14 @@ class OwnerPage:
         await self._played(self._located(selector).click(timeout=timeout_ms))
 
     async def screenshot(self, path: Path, timeout_ms: float, *, full: bool) -> None:
-        """A picture of the window or of the whole page as PNG."""
-        await self._played(self._page.screenshot(path=path, full_page=full, timeout=timeout_ms, scale="css"))
+        """A picture of the window or the whole page as PNG. One page of a browser at a time is in front, and drawn."""
+
+        async def take() -> None:
+            async with self._camera:
+                await self._page.bring_to_front()
+                await self._page.screenshot(path=path, full_page=full, timeout=timeout_ms, scale="css")
+
+        await self._played(take())
 
     def _located(self, selector: str) -> Locator:
         """`text=...` by text, `role=...` by role, else CSS.

@@ -17,6 +17,7 @@ from typing import Any, assert_never
 
 import orjson
 from pydantic import JsonValue, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from harness.errors import AxtrialError, UsageError, quoted
 from harness.finish import finish
@@ -95,7 +96,7 @@ class ParentBrowser:
         try:
             wanted = Wanted(tool=tool, params=dict(params))
             frame = encode(Call(token=self._token, owner=self.owner, request_id=request_id, payload=wanted).wire())
-        except (ValidationError, FrameUnwritable):
+        except (ValidationError, PydanticSerializationError, FrameUnwritable):
             return _not_done("bad_request", f"{tool} failed: the call cannot be written as JSON in UTF-8")
         except FrameTooLarge as error:
             return _not_done("too_large", f"{tool} failed: the call is too large: {error.message}")

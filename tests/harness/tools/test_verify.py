@@ -1,5 +1,6 @@
 """The eight tools on a real Chromium: what they tell, to the character, and what they keep to themselves."""
 
+import asyncio
 import http.server
 import re
 import threading
@@ -13,7 +14,7 @@ from pydantic import JsonValue
 from harness.config import load_settings
 from harness.errors import OperationFailed
 from harness.host.browsers import opened_browsers
-from harness.host.pages import OwnerPages, opened_pages
+from harness.host.pages import OwnerPage, OwnerPages, opened_pages
 from harness.tools.modes import ALL_TOOLS, READ_TOOLS, Allowed
 from harness.tools.verify import Told, VerifyTools, checked
 
@@ -253,6 +254,21 @@ async def test_requests_are_told_with_curated_headers_and_no_secret(tools: Tools
         for path, status in (("", 200), ("broken", 500))
     ] + [{"method": "GET", "url": "http://127.0.0.1:1/", "status": None, "failure": "net::ERR_UNSAFE_PORT"}]
     assert await tools.text("network") == "(empty)"
+
+
+async def test_pages_are_pictured_at_the_same_time(pages: OwnerPages, address: str, tmp_path: Path) -> None:
+    """A page behind another is not drawn, and its picture would never come."""
+    opened = [(await pages.open(owner)).page for owner in ("parent", "child-1", "child-2", "child-3")]
+
+    async def take(page: OwnerPage | None, number: int) -> None:
+        assert page is not None
+        await page.goto(address, 30_000)
+        for _ in range(5):
+            await page.screenshot(tmp_path / f"{number}.png", 30_000, full=False)
+
+    await asyncio.gather(*(take(page, number) for number, page in enumerate(opened)))
+    for owner in pages.owners():
+        await pages.reap(owner)
 
 
 async def test_a_screenshot_is_a_path_of_the_page_and_goes_with_it(tools: Tools, address: str) -> None:
