@@ -1,5 +1,7 @@
 """What `axtrial subagents demo` does, and how it looks."""
 
+import asyncio
+
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -11,6 +13,7 @@ from harness.host.pages import opened_pages
 from harness.subagents.demo.app import demo_app
 from harness.subagents.demo.run import Seen, Shown, run_demo
 from harness.subagents.launch import subagent_host
+from harness.targets.chrome import find_chrome
 from harness.tools.modes import BUILD
 
 _STYLES = {"parent": "bold cyan", "worker": "bold magenta", "explorer": "bold green"}
@@ -23,6 +26,7 @@ async def demo(settings: Settings) -> Shown:
         TargetError, DriverError: there is no browser.
         SetupError, ProcessNotStarted: no child can be started here.
     """
+    await asyncio.to_thread(find_chrome, settings)  # its absence is one sentence, and not one of each child
 
     async def mode() -> str:
         return BUILD

@@ -211,13 +211,13 @@ class OwnerPages:
         entry.opening.result()
         return entry
 
-    async def reap(self, owner: str) -> bool:
+    async def reap(self, owner: str, within_s: float = CLOSE_S) -> bool:
         """End the owner's page, also one that opens, whatever the owner was allowed; False: it had none.
 
-        Its place is free at once; the wait for the page's end is bounded by CLOSE_S.
+        Its place is free at once; the page's end is waited for `within_s` seconds.
         """
         entries = self._drop(owner)
-        await self._closed(entries)
+        await self._closed(entries, within_s)
         return bool(entries)
 
     def _promise(self, owner: str) -> Entry:
@@ -259,10 +259,10 @@ class OwnerPages:
             entry.gone.set()
         return entries
 
-    async def _closed(self, entries: Iterable[Entry]) -> None:
-        """Close them, for CLOSE_S at most; what takes longer goes on by itself, also where the caller is cancelled."""
+    async def _closed(self, entries: Iterable[Entry], within_s: float = CLOSE_S) -> None:
+        """Close them; what takes longer goes on by itself, also where the caller is cancelled."""
         if closing := [self._start(self._close(entry)) for entry in entries]:
-            await asyncio.wait(closing, timeout=CLOSE_S)
+            await asyncio.wait(closing, timeout=within_s)
 
     async def _close(self, entry: Entry) -> None:
         assert entry.opening is not None

@@ -6,7 +6,8 @@ many wrong tokens, half a frame for too long, a peer that is not the child, or a
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import assert_never
 
 from pydantic import ValidationError
@@ -64,7 +65,7 @@ class ConnectionOver(Exception):
 
 
 class ChildConnection:
-    """One accepted connection. `counts` are those of its host."""
+    """One accepted connection. `child` is whose it is, None until it has greeted; `counts` are those of its host."""
 
     def __init__(self, streams: Streams, roll: Roll, asker: Asker, counts: Counter[str]) -> None:
         self._reader, self._writer = streams
@@ -72,7 +73,7 @@ class ChildConnection:
         self._roll = roll
         self._asker = asker
         self._counts = counts
-        self._child: Child | None = None
+        self.child: Child | None = None
         self._calls: dict[str, asyncio.Task[None]] = {}
         self._ids: dict[str, None] = {}  # those that were used, the oldest first
         self._own: Counter[str] = Counter()  # frames in vain, by reason
@@ -80,14 +81,15 @@ class ChildConnection:
     async def serve(self) -> None:
         """Serve it to its end, and cancel what it still runs. Closing is the caller's, who reaps the owner's page."""
         try:
-            async for message in self._messages():
-                if (known := self._known(message)) is None:
-                    continue
-                frame, child = known
-                if self._child is None:
-                    await self._greet(frame, child)
-                else:
-                    self._carry_out(frame, child)
+            async with aclosing(self._messages()) as messages:
+                async for message in messages:
+                    if (known := self._known(message)) is None:
+                        continue
+                    frame, child = known
+                    if self.child is None:
+                        await self._greet(frame, child)
+                    else:
+                        self._carry_out(frame, child)
         except ConnectionOver as over:
             self._counts[str(over)] += 1
         except FrameError:
@@ -99,14 +101,9 @@ class ChildConnection:
         finally:
             await finish(self._cancel_all())
 
-    @property
-    def owner(self) -> str | None:
-        """Whose connection it is; None: nobody's."""
-        return None if self._child is None else self._child.owner
-
     async def _cancel_all(self) -> None:
-        if self._child is not None:
-            self._child.offline.set()
+        if self.child is not None:
+            self.child.offline.set()
         if calls := tuple(self._calls.values()):
             for call in calls:
                 call.cancel()
@@ -114,7 +111,7 @@ class ChildConnection:
 
     # ---- reading ----
 
-    async def _messages(self) -> AsyncIterator[Object]:
+    async def _messages(self) -> AsyncGenerator[Object, None]:
         """What the child sends, until it closes its end.
 
         Raises:
@@ -132,9 +129,9 @@ class ChildConnection:
             for message in decoder.feed(data):
                 whole += 1
                 yield message
-            if self._child is not None and not decoder.begun:
+            if self.child is not None and not decoder.begun:
                 deadline = None
-            elif self._child is not None and (whole or deadline is None):
+            elif self.child is not None and (whole or deadline is None):
                 deadline = loop.time() + FRAME_S
             if self._writer.transport.get_write_buffer_size() > MAX_UNREAD_BYTES:
                 async with asyncio.timeout(SEND_S):
@@ -149,7 +146,7 @@ class ChildConnection:
         except ValidationError as error:
             self._misshapen(message, error)
             return None
-        child = self._roll.find(frame.owner) if self._child is None else self._child
+        child = self._roll.find(frame.owner) if self.child is None else self.child
         if child is None or not child.has(frame.token):
             self._in_vain("wrong_token")
         elif frame.owner != child.owner:
@@ -160,7 +157,7 @@ class ChildConnection:
 
     def _misshapen(self, message: Object, error: ValidationError) -> None:
         """A child that is known and named its request hears what is wrong; else nothing is answered."""
-        child, token, request_id = self._child, message.get("token"), message.get("requestId")
+        child, token, request_id = self.child, message.get("token"), message.get("requestId")
         known = child is not None and isinstance(token, str) and child.has(token)
         if known and isinstance(request_id, str) and 0 < len(request_id) <= MAX_SOCKET_ID_CHARS:
             where = ".".join(str(part) for part in error.errors(include_input=False, include_url=False)[0]["loc"])
@@ -187,11 +184,13 @@ class ChildConnection:
             own = False
         if not own:
             raise ConnectionOver("foreign_peer")
+        if child.ended.is_set():
+            raise ConnectionOver("run_over")
         if not child.offline.is_set():
             self._send(Refused(message=f"{child.owner} is connected already"))
             raise ConnectionOver("second_connection")
         child.offline.clear()
-        self._child = child
+        self.child = child
         self._send(Ownership(owner=child.owner))
 
     # ---- calls ----
@@ -217,6 +216,10 @@ class ChildConnection:
         self._ids[call.request_id] = None
         if len(self._ids) > MAX_IDS:
             del self._ids[next(iter(self._ids))]
+        if child.ended.is_set():  # its owner may be another run's by now
+            self._fail(call.request_id, "refused", f"{call.payload.tool} refused: the run of {child.owner} has ended")
+            self._in_vain("run_over")
+            return
         if len(self._calls) >= MAX_IN_FLIGHT:
             self._fail(call.request_id, "refused", f"{MAX_IN_FLIGHT} calls are under way; wait for one of them")
             self._in_vain("too_many")
@@ -242,9 +245,9 @@ class ChildConnection:
             self._fail(call.request_id, "failed", f"{call.payload.tool} failed: {error.message}")
 
     def _fail(self, request_id: str, kind: ErrorKind, message: str) -> None:
-        assert self._child is not None, "only a greeted child is answered"
+        assert self.child is not None, "only a greeted child is answered"
         error = Failure(kind=kind, message=message)
-        self._send(Reply(request_id=request_id, owner=self._child.owner, ok=False, error=error))
+        self._send(Reply(request_id=request_id, owner=self.child.owner, ok=False, error=error))
 
     # ---- writing ----
 

@@ -5,7 +5,6 @@ owner holds, the parent's mode, parameters, time; and an owner's page ends with 
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
@@ -25,13 +24,17 @@ from harness.subagents.messages import (
     failed,
 )
 from harness.subagents.waits import REAP_S
-from harness.tools.modes import ModeSource, allowed, current_mode
+from harness.tools.modes import Allowed, ModeSource, allowed, current_mode
 from harness.tools.verify import BadParameters, VerifyTools, checked
 from harness.tools.verify_params import TOOLS, bound_ms
-from observe.errors import ObservationError, Refusal
+from observe.errors import ObservationError, Refusal, TabLimit
 
 Holds = Callable[[str], frozenset[str] | None]
 """The tools that an owner was started with; None: there is no such owner, and nothing is done for it."""
+
+
+class Forbidden(OwnerError):
+    """The owner must not do it now."""
 
 
 class Desk:
@@ -104,19 +107,13 @@ class Desk:
         self._channel.publish(RESULT, result.wire())
 
     async def _result(self, request: BrowserRequest) -> BrowserResult:
-        tool, held = request.tool, self._holds(request.owner)
-        if held is None:
-            return failed(request, "refused", f"{tool} refused: unknown owner, or its run has ended")
-        if not self._tools.pages.on:
-            return failed(request, "refused", f"{tool} refused: browser access is off")
-        bound = bound_ms(tool, request.params)
+        tool, bound = request.tool, bound_ms(request.tool, request.params)
         try:
             async with asyncio.timeout(bound / 1000):
-                may = allowed(await current_mode(self._mode), held)
-                if tool in TOOLS and tool not in may.tools:
-                    why = f"not allowed in the mode {may.mode}" if tool in held else "not among this owner's tools"
-                    return failed(request, "refused", f"{tool} refused: {why}")
+                may = self._allowed(request, await current_mode(self._mode))
                 told = await self._tools.run(request.owner, checked(tool, request.params), may)
+        except Forbidden as error:
+            return failed(request, "refused", f"{tool} refused: {error.message}")
         except (TimeoutError, OperationTimedOut):
             await self._reap(request.owner)
             return failed(request, "timed_out", f"{tool} timed out after {bound} milliseconds")
@@ -125,10 +122,24 @@ class Desk:
         result = Result(text=told.text, details=told.details)
         return BrowserResult(request_id=request.request_id, owner=request.owner, ok=True, result=result)
 
+    def _allowed(self, request: BrowserRequest, mode: str | None) -> Allowed:
+        """What the owner may do, asked after the last wait before the tool begins.
+
+        Raises:
+            Forbidden: not this.
+        """
+        if (held := self._holds(request.owner)) is None:
+            raise Forbidden("unknown owner, or its run has ended")
+        if not self._tools.pages.on:
+            raise Forbidden("browser access is off")
+        may, tool = allowed(mode, held), request.tool
+        if tool in TOOLS and tool not in may.tools:
+            known = tool in held
+            raise Forbidden(f"not allowed in the mode {may.mode}" if known else "not among this owner's tools")
+        return may
+
     async def _reap(self, owner: str) -> None:
-        """Its place is free at once; the page itself has REAP_S before the answer is given."""
-        reaping: asyncio.Task[Any] = asyncio.create_task(self._tools.pages.reap(owner))
-        await asyncio.wait({reaping}, timeout=REAP_S)
+        await self._tools.pages.reap(owner, REAP_S)
 
     async def close(self) -> None:
         """End all that runs."""
@@ -143,7 +154,7 @@ def _kind(error: AxtrialError | ObservationError) -> ErrorKind:
     match error:
         case BadParameters():
             return "bad_request"
-        case GateOff() | ContextClosed():
+        case GateOff() | ContextClosed() | TabLimit():
             return "refused"
         case _:
             return "failed"

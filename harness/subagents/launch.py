@@ -17,7 +17,7 @@ import orjson
 from pydantic import JsonValue
 
 from harness.config import child_environment
-from harness.errors import SetupError, UsageError, quoted
+from harness.errors import SetupError, quoted
 from harness.finish import finish
 from harness.host.owners import PARENT
 from harness.host.pages import OwnerPages
@@ -110,14 +110,10 @@ class SubagentHost:
 
         Raises:
             LoadoutRefused: as `harness.tools.modes.loadout`, in the parent's mode now.
-            UsageError: the owner is not one that has ended.
+            OwnerWrong: the owner is not one whose run has ended.
             SetupError: the loadout cannot be written.
         """
-        tools = loadout(agent, await current_mode(self._mode))
-        try:
-            child = self.roll.enter(tools, owner)
-        except LookupError as error:
-            raise UsageError(f"the owner {quoted(str(error.args[0]))} is not one whose run has ended") from error
+        child = self.roll.enter(loadout(agent, await current_mode(self._mode)), owner)
         reaping = asyncio.create_task(self._reap_when_over(child))
         try:
             async with private_folder() as folder:
@@ -173,8 +169,8 @@ class SubagentHost:
         finally:
             writer.close()
             self._serving.discard(task)
-            if connection.owner is not None:
-                await self.pages.reap(connection.owner)
+            if (child := connection.child) is not None and not child.ended.is_set():  # else it was reaped at its end
+                await self.pages.reap(child.owner)
 
     async def close(self) -> None:
         """End all connections and calls; the rights of all children end first."""

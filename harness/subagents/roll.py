@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from harness.host.owners import PARENT
+from harness.errors import quoted
+from harness.host.owners import PARENT, OwnerWrong
 from harness.tools.modes import ALL_TOOLS
 
 TOKEN_BYTES = 32
@@ -51,29 +52,29 @@ class Roll:
 
     def __init__(self) -> None:
         self._children: dict[str, Child] = {}
+        self._past: set[str] = set()
         self._last = 0
 
     def enter(self, tools: frozenset[str], owner: str | None = None) -> Child:
         """A record for a new child, or for one that is resumed and keeps its owner.
 
         Raises:
-            LookupError: an owner that never was, or whose run has not ended.
+            OwnerWrong: an owner that never was, or whose run has not ended.
         """
         if owner is None:
             self._last += 1
             owner = f"child-{self._last}"
-        elif owner in self._children or not self._was(owner):
-            raise LookupError(owner)
+        elif owner not in self._past:
+            raise OwnerWrong(f"the owner {quoted(owner)} is not one whose run has ended")
+        self._past.discard(owner)
         child = self._children[owner] = Child(owner=owner, tools=tools)
         return child
-
-    def _was(self, owner: str) -> bool:
-        return owner in {f"child-{number}" for number in range(1, self._last + 1)}
 
     def leave(self, child: Child) -> None:
         """Forget a child whose run is over."""
         child.end()
-        self._children.pop(child.owner, None)
+        if self._children.pop(child.owner, None) is not None:
+            self._past.add(child.owner)
 
     def find(self, owner: str) -> Child | None:
         """The running child of that owner."""

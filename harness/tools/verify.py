@@ -40,20 +40,11 @@ MAX_READ_BYTES = 160 * 1024
 MAX_PICTURES = 20
 """Screenshots kept for a page, the latest; each takes some 100 KB of the disk."""
 
-VERBOSE_HEADERS = frozenset(
-    (
-        "authorization",
-        "apikey",
-        "content-type",
-        "x-client-info",
-        "accept-profile",
-        "content-profile",
-        "prefer",
-        "location",
-        "www-authenticate",
-        "retry-after",
-    )
+_VERBOSE = (
+    "authorization apikey content-type x-client-info accept-profile content-profile prefer location www-authenticate "
+    "retry-after"
 )
+VERBOSE_HEADERS = frozenset(_VERBOSE.split())
 """The headers that `verbose` shows; the values of secret ones are redacted where they are kept."""
 
 

@@ -199,7 +199,7 @@ async def test_the_fifth_owner_is_told_the_cap_and_gets_the_place_that_becomes_f
         refused = await parent.ran(asks)
         assert isinstance(refused, dict)
         assert refused["error"] == {
-            "kind": "failed",
+            "kind": "refused",
             "message": "browser_eval failed: 3 pages of subagents are open beside the parent's (4 in all), "
             "and no more are allowed; one of them must be closed first.",
         }

@@ -124,7 +124,7 @@ async def test_a_report_ends_the_run_and_a_resumed_child_keeps_its_owner(fake: "
         async with asyncio.timeout(BOUND_S):
             assert await place.result() == {"verdict": "fine"}
         late = await browser.call("browser_eval", {"expression": "1"})
-        assert (late.error, late.text) == ("refused", "browser_eval refused: unknown owner, or its run has ended")
+        assert (late.error, late.text) == ("refused", "browser_eval refused: the run of child-1 has ended")
         with pytest.raises(UsageError):
             async with fake.host.place(WORKER, "child-1"):
                 pass

@@ -1,6 +1,7 @@
 """`axtrial subagents demo`, as a user runs it: a parent and three child processes, and what each saw."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -14,7 +15,6 @@ from harness.commands.subagents_demo import demo_view
 from harness.subagents.demo.run import Called, Seen, Shown
 
 pytestmark = pytest.mark.timeout(180)
-SCRIPT = Path(sys.executable).with_name("axtrial")
 
 SAW = {
     "title": ['the title "Membership desk"'],
@@ -28,7 +28,7 @@ SAW = {
 def test_a_parent_and_three_children_see_what_there_is(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from harness.entry import main; main()", "subagents", "demo", "--json"]
     root = str(Path(__file__).resolve().parents[3])
-    environment = {"PATH": str(SCRIPT.parent), "PYTHONPATH": root, "HOME": str(tmp_path)}
+    environment = {**os.environ, "PYTHONPATH": root}
     ended = subprocess.run(
         command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=160, check=False
     )

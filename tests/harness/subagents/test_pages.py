@@ -92,7 +92,7 @@ async def test_a_page_that_is_gone_gives_its_place_back_at_once(fake: "Fake") ->
     picture.write_bytes(b"png")
     await fake.browser.pages[0].close()
     assert (fake.pages.owners(), fake.pages.page("child-1")) == ((), None)
-    await fake.pages.turn_off()
+    await fake.pages.close()  # waits for all that still ends
     assert not picture.exists()
 
 
