@@ -297,8 +297,10 @@ class OwnerPages:
         try:
             await self.turn_off()
         finally:
-            while self._tasks:
-                await asyncio.wait(set(self._tasks))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_S):
+                    while self._tasks:
+                        await asyncio.wait(set(self._tasks))
 
 
 @asynccontextmanager

@@ -67,9 +67,10 @@ class Asker:
             self._cancel(request)
             return failed(request, "no_answer", f"{tool} got no answer within {bound_s:g} seconds")
         except asyncio.CancelledError:
-            self._pending[request.request_id] = owner, (answer := asyncio.get_running_loop().create_future())
-            self._cancel(request)
-            await finish(_acknowledged(answer))
+            if answer.cancelled():  # else its result has come
+                self._pending[request.request_id] = owner, (answer := asyncio.get_running_loop().create_future())
+                self._cancel(request)
+                await finish(_acknowledged(answer))
             raise
         finally:
             del self._pending[request.request_id]

@@ -18,6 +18,8 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from harness.tools.verify_params import no_nul
+
 REQUEST, CANCEL, RESULT = "browser:request", "browser:cancel", "browser:result"
 
 MAX_ID_CHARS = 256
@@ -29,18 +31,12 @@ ErrorKind = Literal[
 ]
 
 
-def _no_nul(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("it holds a NUL")
-    return text
-
-
 def _id(max_chars: int) -> StringConstraints:
     return StringConstraints(strip_whitespace=True, min_length=1, max_length=max_chars)
 
 
-Id = Annotated[str, _id(MAX_ID_CHARS), AfterValidator(_no_nul)]
-SocketId = Annotated[str, _id(MAX_SOCKET_ID_CHARS), AfterValidator(_no_nul)]
+Id = Annotated[str, _id(MAX_ID_CHARS), AfterValidator(no_nul)]
+SocketId = Annotated[str, _id(MAX_SOCKET_ID_CHARS), AfterValidator(no_nul)]
 SocketOwner = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$")]
 Token = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TOOL_CHARS)]

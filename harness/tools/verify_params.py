@@ -32,7 +32,8 @@ MAX_HEADER_NAME_CHARS = 100
 _ADDRESS: TypeAdapter[AnyHttpUrl] = TypeAdapter(AnyHttpUrl)
 
 
-def _no_nul(text: str) -> str:
+def no_nul(text: str) -> str:
+    """The text as it is. Raises ValueError where it holds a NUL."""
     if "\0" in text:
         raise ValueError("it holds a NUL")
     return text
@@ -46,7 +47,7 @@ def _not_blank(text: str) -> str:
 
 def _address(url: str) -> str:
     """The address as browsers write it. Raises pydantic's ValidationError, which is a ValueError."""
-    return str(_ADDRESS.validate_python(_no_nul(url)))
+    return str(_ADDRESS.validate_python(no_nul(url)))
 
 
 def _few_bytes(text: str) -> str:
@@ -57,7 +58,7 @@ def _few_bytes(text: str) -> str:
 
 
 def _header_name(name: str) -> str:
-    return _not_blank(_no_nul(name)).strip().lower()
+    return _not_blank(no_nul(name)).strip().lower()
 
 
 Timeout = Annotated[int, Field(ge=MIN_TIMEOUT_MS, le=MAX_TIMEOUT_MS, description="milliseconds")]
@@ -68,14 +69,14 @@ Expression = Annotated[
 Selector = Annotated[
     str,
     StringConstraints(min_length=1, max_length=MAX_SELECTOR_CHARS),
-    AfterValidator(_no_nul),
+    AfterValidator(no_nul),
     AfterValidator(_not_blank),
     Field(description="text=..., role=... or CSS"),
 ]
 Value = Annotated[
-    str, StringConstraints(max_length=MAX_VALUE_CHARS), AfterValidator(_no_nul), AfterValidator(_few_bytes)
+    str, StringConstraints(max_length=MAX_VALUE_CHARS), AfterValidator(no_nul), AfterValidator(_few_bytes)
 ]
-Filter = Annotated[str, StringConstraints(max_length=MAX_FILTER_CHARS), AfterValidator(_no_nul)]
+Filter = Annotated[str, StringConstraints(max_length=MAX_FILTER_CHARS), AfterValidator(no_nul)]
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
 HeaderName = Annotated[
     str, StringConstraints(min_length=1, max_length=MAX_HEADER_NAME_CHARS), AfterValidator(_header_name)
@@ -85,7 +86,7 @@ HeaderName = Annotated[
 class Parameters(BaseModel):
     """Base of the tools' parameters."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 class _Timed(Parameters):

@@ -62,6 +62,7 @@ BAD: list[tuple[str, dict[str, JsonValue]]] = [
     ("browser_click", {"selector": " "}),
     ("browser_click", {"selector": "a\0"}),
     ("browser_screenshot", {"fullPage": "yes"}),
+    ("browser_screenshot", {"full_page": True}),
     ("browser_close", {"owner": "parent"}),
     ("browser_nothing", {}),
 ]
