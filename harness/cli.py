@@ -14,7 +14,7 @@ import typer
 
 from formatters.errors import FormatterError
 from formatters.search import Search, make_search
-from harness.commands import compare, read_audit, show
+from harness.commands import compare, read_audit, show, subagents_demo
 from harness.commands.format_input import format_file, format_lines
 from harness.commands.observe_once import Observed, find_once, observe_once, observed_json, page_address
 from harness.commands.show_report import show_report
@@ -36,6 +36,9 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
 )
+
+subagents = typer.Typer(help="Child processes that verify pages through their parent.", no_args_is_help=True)
+app.add_typer(subagents, name="subagents")
 
 Headed = Annotated[bool, typer.Option("--headed", help="Show the browser's window; needs a display.")]
 Driver = Annotated[str, typer.Option(help="How the browser is spoken to.")]
@@ -272,6 +275,18 @@ def _print_observed(observed: Observed, arm: Arm, settings: Settings, as_json: b
         _print_json(observed_json(observed, arm, compare.load_estimator(settings)))
     else:
         show.print_text(observed.rendering.text)
+
+
+@subagents.command(epilog="Example: [bold]axtrial subagents demo --json[/bold]")
+def demo(headed: Headed = False, as_json: Json = False) -> None:
+    """Let a parent and three child processes verify a small app at the same time, and print what each saw."""
+    shown = run_to_end(subagents_demo.demo(load_settings(_shown(headed))))
+    if as_json:
+        _print_json(subagents_demo.demo_json(shown))
+    else:
+        show.out.print(subagents_demo.demo_view(shown))
+    if not shown.ok:
+        raise typer.Exit(EXIT_FAILED)
 
 
 def _report_step(line: str) -> None:

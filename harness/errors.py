@@ -6,6 +6,7 @@ AxtrialError                  one sentence for the user
     ChromeSettingWrong        the setting `chrome` does not point to a Chrome that runs
     ProfileNameWrong          the name of a kept profile is not of the agreed form (harness/targets/profile.py)
     SessionTaken, ProfileFixed    a session is another bot's, a bot has another profile (harness/host/authority.py)
+    OwnerWrong                a text cannot be an owner's key (harness/host/owners.py)
     AccessUnreadable, AccessRefused    the file of Browser Access, or a flag for it, is wrong (harness/host/access.py)
   SetupError                  something that is missing could not be brought
   TargetError                 where Chrome runs: outcome `target_failed`
@@ -27,6 +28,11 @@ AxtrialError                  one sentence for the user
   AccessError                 a flag of Browser Access cannot be written (harness/host/access.py)
   LinkRefused                 a link for a takeover does not work, or not any more (harness/host/takeover.py)
   DisposalFailed              something of a browser may still run (harness/host/runtime.py)
+  OwnerError                  a call of an owner on its page was not carried out
+    OperationFailed           the page did not do it; the page stays
+    OperationTimedOut         it took longer than its bound
+    OwnerPageGone             the page was closed meanwhile, or crashed
+    GateOff, PageReaped, ContextClosed    access is off; the page or the context ended (harness/host/pages.py)
   RunStopped                  the run cannot go on (disk full, folder gone); what it has is kept and can be resumed
 """
 
@@ -119,6 +125,22 @@ class PageNotObserved(AxtrialError):
 
 class ProcessNotStarted(AxtrialError):
     """The system refused to start a program: missing, not executable, or out of resources."""
+
+
+class OwnerError(AxtrialError):
+    """A call of an owner on its page was not carried out; page text in the sentence is quoted and bounded."""
+
+
+class OperationFailed(OwnerError):
+    """The page did not do what was asked."""
+
+
+class OperationTimedOut(OwnerError):
+    """The page did not do it within the bound."""
+
+
+class OwnerPageGone(OwnerError):
+    """The page was closed meanwhile, or crashed."""
 
 
 class RunStopped(AxtrialError):

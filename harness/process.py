@@ -12,13 +12,14 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.config import whole_environment
 from harness.errors import ProcessNotStarted, quoted
+from harness.finish import finish as finish
 from harness.leftovers import HARD, drop_folder, end_users, kill_group, new_folder, record_child
 from harness.tied import tied
 
@@ -160,20 +161,6 @@ class OwnedProcess:
 
     def _close(self) -> None:
         self._transport.close()
-
-
-async def finish(cleanup: Coroutine[object, object, None]) -> None:
-    """Run `cleanup` to its end even if this task is cancelled meanwhile; the cancellation is raised afterwards."""
-    task = asyncio.ensure_future(cleanup)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError as error:
-            cancelled = error
-    task.result()
-    if cancelled is not None:
-        raise cancelled
 
 
 @asynccontextmanager

@@ -15,7 +15,8 @@ from harness.config import Settings
 from harness.drivers.cdp import CdpClosed, CdpConnection, open_cdp
 from harness.drivers.current_page import CurrentPage
 from harness.drivers.lives import Lives, lives
-from harness.errors import DriverError
+from harness.drivers.owner_page import OwnerPage
+from harness.errors import DriverError, OwnerError
 from harness.process import finish
 from harness.targets.base import Endpoint
 
@@ -31,6 +32,7 @@ class CurrentDriver:
         self._cdp = cdp
         self._endpoint = endpoint
         self._pages = pages
+        self._camera = asyncio.Lock()
 
     @property
     def _context(self) -> BrowserContext:
@@ -72,6 +74,27 @@ class CurrentDriver:
                 raise DriverError("Chrome did not open a new context.") from error
             return await self._adopt(page, stack)
 
+    async def owner_page(self) -> OwnerPage:
+        """A new page in the browser's own context, for an owner who verifies; who asks for it closes it.
+
+        Raises:
+            DriverError: it cannot be opened.
+        """
+        try:
+            page = await self._context.new_page()
+        except PlaywrightError as error:
+            raise DriverError("Chrome did not open a new page.") from error
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(_close_page, page)
+            _, cdp = await self._listened(page, stack)
+            opened = OwnerPage(page, cdp, self._camera, stack.pop_all())
+        try:
+            await opened.start()
+        except OwnerError as error:
+            await opened.close()
+            raise DriverError("The page could not be listened to.") from error
+        return opened
+
     def diagnostics(self) -> tuple[str, ...]:
         """Nothing: this driver notes nothing."""
         return ()
@@ -81,6 +104,15 @@ class CurrentDriver:
             return await self._adopt(page, stack)
 
     async def _adopt(self, page: Page, stack: AsyncExitStack) -> CurrentPage:
+        target_id, cdp = await self._listened(page, stack)
+        opened = CurrentPage(page, cdp, self._cdp, target_id)
+        stack.push_async_callback(opened.stop)
+        await opened.start()
+        self._pages.tie(opened, stack)
+        return opened
+
+    async def _listened(self, page: Page, stack: AsyncExitStack) -> tuple[str, CdpConnection]:
+        """Chrome's id of the tab, and a connection to it that ends with `stack`."""
         try:
             session = await page.context.new_cdp_session(page)
             info = await session.send("Target.getTargetInfo")
@@ -88,14 +120,9 @@ class CurrentDriver:
             target_id = str(info["targetInfo"]["targetId"])
             await page.set_viewport_size(VIEWPORT)  # type: ignore[arg-type]
             address = self._endpoint.browser_ws.partition("/devtools/")[0] + f"/devtools/page/{target_id}"
-            cdp = await stack.enter_async_context(open_cdp(address))
+            return target_id, await stack.enter_async_context(open_cdp(address))
         except (PlaywrightError, CdpClosed) as error:
             raise DriverError("The tab could not be attached to.") from error
-        opened = CurrentPage(page, cdp, self._cdp, target_id)
-        stack.push_async_callback(opened.stop)
-        await opened.start()
-        self._pages.tie(opened, stack)
-        return opened
 
 
 class CurrentHost:
@@ -155,6 +182,11 @@ async def _whole_browser(stack: AsyncExitStack, endpoint: Endpoint) -> CdpConnec
 async def _close_quietly(context: BrowserContext) -> None:
     with suppress(PlaywrightError):  # the browser may be gone, and the context with it
         await context.close()
+
+
+async def _close_page(page: Page) -> None:
+    with suppress(PlaywrightError):  # it may be closed already
+        await page.close()
 
 
 async def _disconnect(browser: Browser) -> None:

@@ -14,6 +14,7 @@ from harness.errors import UsageError, quoted
 from harness.host import control
 from harness.host.control import Control
 from harness.host.grants import Decision, Grants, Pending, Reason, Registration, Status
+from harness.host.owners import OwnerWrong, owner_key
 from harness.host.scope import ApprovalScope, Bot, Choice, RuntimeKey
 from observe.errors import AuthorityChanged, CleanupRequired, NotAuthorized, Paused, ResumedSince, Revoked, Stopped
 
@@ -132,12 +133,15 @@ class Authority:
 
         Raises:
             Stopped: the host is being closed.
+            OwnerWrong: the bot's name cannot be that of an owner.
             NotAuthorized: the bot's Browser Access is off.
             SessionTaken: a session of this name is another bot's.
             ProfileFixed: the bot is known with another profile.
         """
         if self._closed:
             raise refusal(Stopped)
+        if owner_key(bot.name) != bot.name:
+            raise OwnerWrong(f"the bot {quoted(bot.name)} has blanks around its name")
         if not self._access.get(bot.name, False):
             raise refusal(NotAuthorized)
         state = self._bots.setdefault(bot.name, _BotState(bot=bot, last_used=self._clock()))

@@ -14,6 +14,7 @@ from harness.config import Settings
 from harness.drivers.base import Driver, DriverHost, DriverPage
 from harness.drivers.catalog import DRIVERS, WITHOUT_TREE, start_driver
 from harness.errors import AxtrialError, DriverError
+from harness.host.pages import OpensOwnerPages, OwnerPage
 from harness.host.runtime import DisposalFailed
 from harness.host.scope import RuntimeKey
 from harness.leftovers import HARD, RETRY_S, kill_group
@@ -106,6 +107,17 @@ class BrowserRuntime:
             raise DriverError("The browser is not up.")
         first, self._first = self._first, False
         return await (self._driver.first_page() if first else self._driver.new_page())
+
+    async def owner_page(self) -> OwnerPage:
+        """A new page for an owner who verifies.
+
+        Raises:
+            DriverError: the driver has none, or it cannot be opened.
+        """
+        driver: object = self._driver
+        if not isinstance(driver, OpensOwnerPages):
+            raise DriverError("The browser is not up, or its driver has no pages for owners.")
+        return await driver.owner_page()
 
     async def dispose(self) -> None:
         """Detach the driver and end Chrome; a second call ends what the first one left.

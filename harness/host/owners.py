@@ -1,11 +1,13 @@
 """Which owner has which tabs. An owner sees and touches its own alone; nobody falls back to a neighbour's.
 
-No waiting here, and no idea of what an owner or a tab is: an owner is a key, a tab any object with an id.
+One registry and one kind of key for all who own pages: a PersonaBot with its tabs, and an agent or its children with a
+page each (harness/host/pages.py). No waiting here, and no idea of what a tab is: any object, under an id of its own.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
+from harness.errors import UsageError, quoted
 from observe.errors import PageGone, TabLimit
 
 T = TypeVar("T")
@@ -16,9 +18,47 @@ Admit = Callable[[str, Mapping[str, int]], None]
 NOT_OWN = "You have no tab of this id."
 NO_CURRENT = "No tab is selected; open an address, or select one of your tabs."
 
+MAX_OWNER_CHARS = 256
+"""Code points of an owner's key: it stands in messages, records and sentences."""
+
+PARENT = "parent"
+"""The owner whose children the others are."""
+
+MAX_CHILDREN = 3
+"""Owners beside the parent that have a page at a time (ADR-0031); each takes a process of Chrome's."""
 
 MAX_TABS = 20
 """Tabs of one bot at a time; each takes a process of its own, and some 100 MB."""
+
+
+class OwnerWrong(UsageError):
+    """A text cannot be the key of an owner."""
+
+
+def owner_key(text: str) -> str:
+    """The text as the key of an owner, without blanks around it.
+
+    Raises:
+        OwnerWrong: nothing is left, it is longer than MAX_OWNER_CHARS, or it holds a NUL.
+    """
+    key = text.strip()
+    if not key or len(key) > MAX_OWNER_CHARS or "\0" in key:
+        raise OwnerWrong(f"the owner {quoted(text)} is not usable; take 1 to {MAX_OWNER_CHARS} characters, no NUL")
+    return key
+
+
+def parent_and_children(owner: str, counts: Mapping[str, int]) -> None:
+    """One page for each owner: the parent's place is kept, and MAX_CHILDREN others have one beside it.
+
+    Raises:
+        TabLimit: all places of children are taken.
+    """
+    children = sum(one != PARENT for one in counts)
+    if owner != PARENT and owner not in counts and children >= MAX_CHILDREN:
+        raise TabLimit(
+            f"{MAX_CHILDREN} pages of subagents are open beside the parent's ({MAX_CHILDREN + 1} in all), and no more "
+            "are allowed; one of them must be closed first."
+        )
 
 
 def few_each(owner: str, counts: Mapping[str, int]) -> None:

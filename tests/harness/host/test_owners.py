@@ -2,8 +2,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from harness.host.owners import Owners
-from observe.errors import PageGone
+from harness.host.authority import Authority, Surroundings
+from harness.host.owners import MAX_OWNER_CHARS, PARENT, Owners, OwnerWrong, owner_key, parent_and_children
+from harness.host.scope import Bot, Choice
+from observe.errors import PageGone, TabLimit
 
 
 def test_each_owner_has_its_own_tabs() -> None:
@@ -75,3 +77,30 @@ def test_a_cap_is_asked_with_all_counts() -> None:
         owners.admit("eve")
 
     assert asked == [("ada", {}), ("bob", {"ada": 1}), ("eve", {"ada": 1, "bob": 1})]
+
+
+def test_the_parents_place_is_kept_and_three_children_have_one() -> None:
+    owners: Owners[str] = Owners(parent_and_children)
+    for owner in ("a", "b", "c"):
+        owners.admit(owner)
+        owners.add(owner, "page", owner)
+    with pytest.raises(TabLimit, match=r"^3 pages of subagents are open beside the parent's \(4 in all\), "):
+        owners.admit("d")
+    owners.admit(PARENT)
+    owners.add(PARENT, "page", PARENT)
+    owners.drop("b")
+    owners.admit("d")
+
+
+def test_the_key_of_an_owner_is_a_short_text() -> None:
+    assert [owner_key(" ada\n"), owner_key("x" * MAX_OWNER_CHARS)] == ["ada", "x" * MAX_OWNER_CHARS]
+    for wrong in ("", " ", "a\0", "x" * (MAX_OWNER_CHARS + 1)):
+        with pytest.raises(OwnerWrong):
+            owner_key(wrong)
+
+
+@pytest.mark.parametrize("name", ["", " ada", "a\0b"])
+def test_a_bot_is_an_owner_like_any_other(name: str) -> None:
+    authority = Authority(Choice(), Surroundings(access={name: True}))
+    with pytest.raises(OwnerWrong):
+        authority.register(Bot(name=name, profile="P"), "session")

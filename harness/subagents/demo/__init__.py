@@ -1,0 +1,1 @@
+"""A parent and three children that verify a small app at the same time: what `axtrial subagents demo` shows."""
