@@ -11,7 +11,7 @@ from typing import Literal
 
 from observe import limits
 from observe.errors import DocumentReplaced
-from observe.model import AxText, Observation, PageText, ReadCost, Stamp
+from observe.model import AxText, DomObservation, Observation, PageText, ReadCost, Stamp
 from observe.page import Filled, ReadablePage
 
 Body = Literal["ax", "text"]
@@ -39,6 +39,9 @@ async def capture(
     """
     stamp = new_stamp() if stamp is None else stamp
     start = time.perf_counter()
+    if body == "ax" and filled is not None and (reads := await page.read_together(stamp, filled)) is not None:
+        cost = ReadCost(ax_ms=reads.ax_ms, text_ms=None, dom_ms=reads.dom_ms, total_ms=_ms_since(start))
+        return _observation(stamp, reads.dom, reads.ax, None, cost)
     document = await page.document_nonce()
     ax: AxText | None = None
     page_text: PageText | None = None
@@ -47,29 +50,36 @@ async def capture(
         ax = await page.read_ax(filled)
     else:
         page_text = await page.read_text()
-    read_ms = (time.perf_counter() - before_read) * 1000
+    read_ms = _ms_since(before_read)
     await _same(page, document)
     before_dom = time.perf_counter()
     dom = await page.read_dom(stamp, counted=filled is None)
-    dom_ms = (time.perf_counter() - before_dom) * 1000
+    dom_ms = _ms_since(before_dom)
     if dom.document != document:
         raise DocumentReplaced(REPLACED)
     await _same(page, document)
+    ax_ms, text_ms = (read_ms, None) if body == "ax" else (None, read_ms)
+    cost = ReadCost(ax_ms=ax_ms, text_ms=text_ms, dom_ms=dom_ms, total_ms=_ms_since(start))
+    return _observation(stamp, dom, ax, page_text, cost)
+
+
+def _ms_since(start: float) -> float:
+    return (time.perf_counter() - start) * 1000
+
+
+def _observation(
+    stamp: Stamp, dom: DomObservation, ax: AxText | None, page_text: PageText | None, cost: ReadCost
+) -> Observation:
     return Observation(
         stamp=stamp,
-        document=document,
+        document=dom.document,
         url=dom.url,
         title=dom.title,
         refs=dom.refs,
         refs_total=dom.total,
         ax=ax,
         page_text=page_text,
-        cost=ReadCost(
-            ax_ms=read_ms if body == "ax" else None,
-            text_ms=read_ms if body == "text" else None,
-            dom_ms=dom_ms,
-            total_ms=(time.perf_counter() - start) * 1000,
-        ),
+        cost=cost,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from observe.model import AxNode, AxText, DomObservation, PageText, Stamp
+from observe.model import AxNode, AxText, DomObservation, PageText, Reads, Stamp
 
 Filled = Callable[[Sequence[AxNode]], float]
 """How much of what a model is shown these first nodes of a tree fill; from 1 on they fill it."""
@@ -30,4 +30,8 @@ class ReadablePage(Protocol):
 
     async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> DomObservation:
         """Stamp and describe the action refs, and end those of earlier observations. `counted`: also count the rest."""
+        ...
+
+    async def read_together(self, stamp: Stamp, filled: Filled) -> Reads | None:
+        """`read_ax` and `read_dom` in one go, not counted, under one nonce; None: this driver has no faster way."""
         ...

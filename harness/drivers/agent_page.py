@@ -20,7 +20,7 @@ from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, 
 from harness.drivers.load_failure import load_failure
 from harness.drivers.real_page import ALIVE_S, SCREENSHOT_QUALITY, RealPage
 from observe.errors import DialogOpen, DriverGone, LoadFailed, MalformedRead, NotClickable, NotEditable, PageGone
-from observe.model import AxText
+from observe.model import AxText, Reads, Stamp
 from observe.page import Filled
 
 INPUT_TIMEOUT_S = 60.0
@@ -74,6 +74,9 @@ class AgentPage(RealPage):
                 raise MalformedRead("native snapshot")
             unread = await frames_in_frames(self._cdp, self._browser, self.target_id)
         return AxText(source="native", text="\n".join([text, *[NOT_READ_LINE] * unread]))
+
+    async def read_together(self, stamp: Stamp, filled: Filled) -> Reads | None:
+        return None
 
     # ---- actions ----
 

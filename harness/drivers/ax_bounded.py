@@ -7,14 +7,18 @@ does not help the whole tree is read.
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any, NamedTuple
 
-from harness.drivers.ax_read import AX_TIMEOUT_S, AxReader
-from harness.drivers.cdp import CdpConnection, CdpError, Json
-from harness.drivers.page_script import PageScript
+from harness.drivers.ax_read import AX_TIMEOUT_S, FRAME_TREE, AxReader, FramesBelow
+from harness.drivers.cdp import Answer, CdpConnection, CdpError, CdpTimeout, Command, Json, answered
+from harness.drivers.page_script import REPLACED, SCRIPT_TIMEOUT_S, PageScript
 from observe.ax import AxFrame, Beginning, RawNode, read_beginning, write_native
-from observe.model import AxText
+from observe.dom import decode_dom, decode_nonce
+from observe.errors import DocumentReplaced
+from observe.model import AxText, Reads, Stamp
 from observe.page import Filled
 
 SMALL_ELEMENTS = 1_000
@@ -39,6 +43,26 @@ MOST_REPAIRS = 20
 """Rounds in which missing nodes are asked for by their ids; then the whole tree is read."""
 
 
+_TRIES = 5
+"""A document can be replaced before it was asked for anything; one round trip later there is the next one."""
+
+
+class _Closing(NamedTuple):
+    """A script function that is called behind the tree's read, and its arguments; its answer tells the nonce again."""
+
+    name: str
+    arguments: tuple[object, ...] = ()
+
+
+class _Read(NamedTuple):
+    """A tree, the nonce before it, what the closing function said, and when the tree was there; in s of the clock."""
+
+    ax: AxText
+    document: str
+    closed: Any
+    tree_at: float
+
+
 class BoundedAxReader:
     """Reads the beginning of one tab's tree; `full` reads all of it, and the frames inside."""
 
@@ -46,6 +70,7 @@ class BoundedAxReader:
         self._cdp = cdp
         self._script = script
         self._full = full
+        self._small: str | None = None  # the document that was small when it was last counted
 
     async def read(self, filled: Filled) -> AxText:
         """The snapshot up to where it fills what is shown; all of it, where the page is shorter.
@@ -53,18 +78,102 @@ class BoundedAxReader:
         Raises:
             CdpError, DocumentReplaced: the document went away meanwhile.
             CdpTimeout: no answer in time.
+            MalformedRead: the page script's answer is not of the agreed form.
         """
+        read = await self._read(filled, _Closing("nonce"))
+        if decode_nonce(read.closed) != read.document:
+            raise DocumentReplaced(REPLACED)
+        return read.ax
+
+    async def read_with_refs(self, filled: Filled, stamp: Stamp) -> Reads:
+        """The same, and behind it the action refs: one nonce spans both, and Chrome is not waited for in between.
+
+        Raises: as `read`.
+        """
+        start = time.perf_counter()
+        read = await self._read(filled, _Closing("observe", (stamp.nonce, False)))
+        dom = decode_dom(read.closed, stamp)
+        if dom.document != read.document:
+            raise DocumentReplaced(REPLACED)
+        end = time.perf_counter()
+        ax_ms, dom_ms = (read.tree_at - start) * 1000, (end - read.tree_at) * 1000
+        return Reads(ax=read.ax, dom=dom, ax_ms=ax_ms, dom_ms=dom_ms)
+
+    async def _read(self, filled: Filled, closing: _Closing) -> _Read:
+        if self._small is not None and self._small == self._script.document:
+            read = await self._whole(closing)
+            if read is not None:
+                return read
         try:
-            found = await _Reading(self._cdp, self._script, self._full).read(filled)
+            plan = await self._plan()
+            if self._small is not None:
+                read = await self._whole(closing)
+            else:
+                reading = _Reading(self._cdp, self._script, self._full)
+                read = await reading.read(plan, filled, closing) or await self._whole(closing)
         finally:
             await self._script.release()
-        if found is None:
-            return await self._full.read()
-        return AxText(source="tree", text=write_native(found.nodes), nodes=found.nodes, complete=not found.gaps)
+        if read is None:
+            raise DocumentReplaced(REPLACED)
+        return read
+
+    async def _plan(self) -> "_Plan":
+        """What to ask for first of the document that is there now."""
+        for _ in range(_TRIES):
+            with suppress(CdpError):
+                await self._script.install()
+                plan = _Plan(*await self._script.handles("plan", True, FIRST_NODES, MOST_OF_SUBTREE))
+                self._small = self._script.document if plan.elements <= SMALL_ELEMENTS else None
+                return plan
+        raise DocumentReplaced(REPLACED)
+
+    async def _whole(self, closing: _Closing) -> _Read | None:
+        """All of the tree, everything asked for at once; None where the document was gone before."""
+        script = self._script
+        commands = [script.command("count"), *self._full.commands(), script.command(closing.name, *closing.arguments)]
+        targets = await self._full.targets()
+        opened, *whole, closed = await self._cdp.post(commands)
+        try:
+            document, elements = script.result("count", *await answered([opened], SCRIPT_TIMEOUT_S))["value"]
+        except CdpError:
+            return None
+        if elements > SMALL_ELEMENTS:
+            self._small = None
+        ax = await self._full.joined(whole, targets)
+        tree_at = time.perf_counter()
+        return _Read(
+            ax, document, script.result(closing.name, *await answered([closed], SCRIPT_TIMEOUT_S)).get("value"), tree_at
+        )
+
+
+class _Plan:
+    """What the script chose: nonce and size of the document, elements around the subtrees, and their roots."""
+
+    def __init__(self, document: str, elements: int, around: int, all_planned: bool, *found: str) -> None:
+        self.document = document
+        self.elements = elements
+        self.all_planned = all_planned
+        self.around, self.roots = found[:around], found[around:]
+
+    def commands(self) -> list[Command]:
+        """The subtrees first: Chrome collects what is asked of them, and answers it all when it is asked for a single
+        node; else it waits until it draws the next frame."""
+        return [
+            *(_subtree({"objectId": each}) for each in self.roots),
+            *(_single({"objectId": each}) for each in self.around),
+        ]
+
+
+def _single(node: Json) -> Command:
+    return Command("Accessibility.getPartialAXTree", {**node, "fetchRelatives": False})
+
+
+def _subtree(node: Json) -> Command:
+    return Command("Accessibility.queryAXTree", node)
 
 
 class _Reading:
-    """One read: what is known of the document so far, by node id."""
+    """One read of a part: what is known of the document so far, by node id."""
 
     def __init__(self, cdp: CdpConnection, script: PageScript, full: AxReader) -> None:
         self._cdp = cdp
@@ -74,41 +183,46 @@ class _Reading:
         self._children: dict[int, AxFrame | None] = {}
         self._all_planned = False
 
-    async def read(self, filled: Filled) -> Beginning | None:
-        """The beginning; None where the whole tree is to be read: the page is small, or only that helps."""
-        if not await self._batch(FIRST_NODES, again=True):
+    async def read(self, plan: _Plan, filled: Filled, closing: _Closing) -> _Read | None:
+        """The beginning; None where only the whole tree helps."""
+        last = self._script.command(closing.name, *closing.arguments)
+        targets = await self._full.targets()
+        *subtrees, tree, closed = await self._cdp.post([*plan.commands(), FRAME_TREE, last])
+        await self._take(subtrees, plan)
+        frames = await self._full.frames(*await answered([tree, targets]))
+        found, asked_again = await self._up_to(filled, frames)
+        if found is None:
             return None
-        frames = await self._full.frames()
-        asked, repairs = FIRST_NODES, 0
+        ax = AxText(source="tree", text=write_native(found.nodes), nodes=found.nodes, complete=not found.gaps)
+        tree_at = time.perf_counter()
+        value = self._script.result(closing.name, *await answered([closed], SCRIPT_TIMEOUT_S)).get("value")
+        if asked_again and decode_nonce(await self._script.call("nonce")) != plan.document:
+            raise DocumentReplaced(REPLACED)
+        return _Read(ax, plan.document, value, tree_at)
+
+    async def _up_to(self, filled: Filled, frames: FramesBelow) -> tuple[Beginning | None, bool]:
+        """The beginning, and whether more had to be asked for than the first batch."""
+        asked, repairs, again = FIRST_NODES, 0, False
         while True:
             await frames.read_in(self._nodes.values(), self._children)
-            found = self._beginning()
+            found = read_beginning(AxFrame(nodes=tuple(self._nodes.values()), children=self._children, partial=True))
             share = filled(found.nodes)
             if not found.gaps or (share >= 1 and found.certain):
-                return found
+                return found, again
+            again = True
             if share < 1 and not self._all_planned and await self._is_next(found.gaps[0]):
                 more = int(asked * (SPARE / max(share, LEAST_FILLED) - 1)) + MOST_OF_SUBTREE
-                await self._batch(more, again=False)
+                await self._batch(more)
                 asked += more
                 continue
             repairs += 1
             if repairs > MOST_REPAIRS or not await self._repaired(found.gaps, whole=share < 1):
-                return None
+                return None, again
 
-    def _beginning(self) -> Beginning:
-        return read_beginning(AxFrame(nodes=tuple(self._nodes.values()), children=self._children, partial=True))
-
-    async def _batch(self, size: int, *, again: bool) -> bool:
-        """Ask for what the script plans next; False: the page is so small that nothing was asked for."""
-        planned = await self._script.handles("plan", again, size, MOST_OF_SUBTREE)
-        elements, around, self._all_planned, *found = planned
-        if again and elements <= SMALL_ELEMENTS:
-            return False
-        await asyncio.gather(
-            *(self._single({"objectId": each}) for each in found[:around]),
-            *(self._subtree({"objectId": each}) for each in found[around:]),
-        )
-        return True
+    async def _batch(self, size: int) -> None:
+        """Ask for what the script plans next."""
+        plan = _Plan(*await self._script.handles("plan", False, size, MOST_OF_SUBTREE))
+        await self._take(await self._cdp.post(plan.commands()), plan)
 
     async def _is_next(self, gap: str) -> bool:
         """Whether the plan comes to this node soon."""
@@ -119,19 +233,18 @@ class _Reading:
         """Ask for missing nodes by their ids: all of the first, or each by itself. False: that gave nothing new."""
         before = len(self._nodes)
         known = [{"backendNodeId": int(gap)} for gap in gaps if gap.isdecimal()]
-        if whole:
-            await asyncio.gather(*(self._subtree(each) for each in known[:1]))
-        else:
-            await asyncio.gather(*(self._single(each) for each in known))
+        commands = [_subtree(each) for each in known[:1]] if whole else [_single(each) for each in known]
+        await self._take(await self._cdp.post(commands), None)
         return len(self._nodes) > before
 
-    async def _single(self, node: Json) -> None:
-        await self._ask("Accessibility.getPartialAXTree", {**node, "fetchRelatives": False})
-
-    async def _subtree(self, node: Json) -> None:
-        await self._ask("Accessibility.queryAXTree", node)
-
-    async def _ask(self, method: str, params: Json) -> None:
-        with suppress(CdpError):  # the page took it away meanwhile: then it is a gap no more, or one for ever
-            answer = await self._cdp.send(method, params, timeout_s=AX_TIMEOUT_S)
-            self._nodes.update({node["nodeId"]: node for node in answer["nodes"]})
+    async def _take(self, answers: list[Answer], plan: _Plan | None) -> None:
+        if plan is not None:
+            self._all_planned = plan.all_planned
+        self._script.tie(answers)
+        try:
+            async with asyncio.timeout(AX_TIMEOUT_S):
+                for answer in answers:
+                    with suppress(CdpError):  # the page took it away: then it is a gap no more, or one for ever
+                        self._nodes.update({node["nodeId"]: node for node in (await answer)["nodes"]})
+        except TimeoutError as error:
+            raise CdpTimeout("tree") from error

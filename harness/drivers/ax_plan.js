@@ -1,6 +1,6 @@
 /* Chooses what of a long page is asked for first: subtrees in document order, each small enough to be read in one go,
    and the elements around them. Runs beside the observer, in the same isolated world; remembers where it stopped. */
-(reads) => {
+(reads, observer) => {
   "use strict";
   const { node, element, html, isElement, is, flatChildren } = reads;
 
@@ -25,8 +25,9 @@
   };
 
   let waiting = []; // in reverse: what comes next in the document stands last
-  /* For about `nodes` more nodes: how many elements the document has, how many stand around the subtrees, whether that
-     was all, those elements, and the roots of the subtrees. */
+  const count = () => [observer.nonce(), all(document, "*").length];
+  /* For about `nodes` more nodes: nonce and number of elements of the document, how many stand around the subtrees,
+     whether that was all, those elements, and the roots of the subtrees. */
   const plan = (again, nodes, most) => {
     if (again) waiting = [document];
     const around = [], roots = [];
@@ -43,10 +44,10 @@
       const below = flatChildren(item);
       for (let at = below.length - 1; at >= 0; at--) if (says(below[at])) waiting.push(below[at]);
     }
-    return [all(document, "*").length, around.length, waiting.length === 0, ...around, ...roots];
+    return [...count(), around.length, waiting.length === 0, ...around, ...roots];
   };
   /* How many are planned before this one; null: it is not planned at all. */
   const planned = (item) => { const at = waiting.lastIndexOf(item); return at < 0 ? null : waiting.length - 1 - at; };
 
-  return { plan, planned };
+  return { count, plan, planned };
 }

@@ -21,7 +21,7 @@ from harness.drivers.real_page import ALIVE_S, SCREENSHOT_QUALITY, RealPage
 from harness.drivers.settle import LOAD_TIMEOUT_S, SLOW
 from observe.dom import MARK_ATTRIBUTE
 from observe.errors import DialogOpen, DriverGone, LoadFailed, MalformedRead, PageGone, TimedOut
-from observe.model import AxText
+from observe.model import AxText, Reads, Stamp
 from observe.page import Filled
 
 SCREENSHOT_TIMEOUT_MS = 15_000
@@ -60,6 +60,10 @@ class CurrentPage(RealPage):
     async def read_ax(self, filled: Filled | None = None) -> AxText:
         async with self._translated():
             return await (self._ax.read() if filled is None else self._bounded.read(filled))
+
+    async def read_together(self, stamp: Stamp, filled: Filled) -> Reads | None:
+        async with self._translated():
+            return await self._bounded.read_with_refs(filled, stamp)
 
     # ---- actions ----
 

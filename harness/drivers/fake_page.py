@@ -15,7 +15,7 @@ from observe.ax import write_native
 from observe.capture import REPLACED
 from observe.dom import decode_dom
 from observe.errors import DialogOpen, DocumentReplaced, DriverGone, LoadFailed, NotEditable, PageGone
-from observe.model import AxText, DomObservation, PageText, Stamp
+from observe.model import AxText, DomObservation, PageText, Reads, Stamp
 from observe.page import Filled
 
 SiteMap = Mapping[str, Callable[[], FakeDocument]]
@@ -77,6 +77,9 @@ class FakePage:
         first = reads.candidates(self.document)[: limits.MAX_REFS]
         self._stamped = _Stamped(nonce=stamp.nonce, shown=tuple((one, reads.identity(one)) for one in first))
         return decode_dom(reads.dom_answer(self.document, self._nonce), stamp)
+
+    async def read_together(self, stamp: Stamp, filled: Filled) -> Reads | None:
+        return None
 
     # ---- actions ----
 
