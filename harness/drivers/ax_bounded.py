@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from harness.drivers.ax_plan import SMALL_ELEMENTS, Plan, single, subtree, whole_is_cheaper
 from harness.drivers.ax_read import AX_TIMEOUT_S, FRAME_TREE, AxReader, FramesBelow
-from harness.drivers.cdp import Answer, CdpConnection, CdpError, CdpTimeout, Command, Json, answered
+from harness.drivers.cdp import Answer, CdpConnection, CdpError, CdpTimeout, Command, answered
 from harness.drivers.page_script import REPLACED, SCRIPT_TIMEOUT_S, PageScript
 from observe.ax import AxFrame, Beginning, RawNode, read_beginning, write_native
 from observe.dom import decode_dom, decode_nonce
@@ -21,17 +22,26 @@ from observe.errors import DocumentReplaced
 from observe.model import AxText, Reads, Stamp
 from observe.page import Filled
 
-SMALL_ELEMENTS = 1_000
-"""Up to so many elements the whole tree is read as fast as a part of it."""
+GROWTH = 1.5
+"""A document that was read whole is counted anew once it has this many times the elements that it had."""
 
-FIRST_NODES = 400
-"""DOM nodes of the first batch: on most pages about what 12,000 characters show. How many follow, that tells."""
+FIRST_CHARS = 11_000
+"""Guessed characters of the first batch: somewhat more, then, is written than the 12,000 that are shown."""
 
 SPARE = 1.2
 """Part of the page that follows is taken to show less than what came before."""
 
 LEAST_FILLED = 0.1
 """What shows next to nothing tells nothing of what follows: a batch is at most ten times what is known."""
+
+MOST_FILLED = 10.0
+"""What shows this many times what is wanted was one node with a long text: no measure for the next read."""
+
+MARGIN = 1.04
+"""So much more than what was enough is asked for in the next read of the same document."""
+
+LEAST_CHARS = 800
+"""Guessed characters that are worth one more batch."""
 
 MOST_OF_SUBTREE = 80
 """DOM nodes that are asked for in one go: an answer of some 100 kB, and few of them beyond the bound."""
@@ -64,13 +74,19 @@ class _Read(NamedTuple):
 
 
 class BoundedAxReader:
-    """Reads the beginning of one tab's tree; `full` reads all of it, and the frames inside."""
+    """Reads the beginning of one tab's tree; `full` reads all of it, and the frames inside. `used`: it has done so.
+
+    From the first read on Chrome keeps the tree of the document that is shown, and answers from it at once.
+    """
 
     def __init__(self, cdp: CdpConnection, script: PageScript, full: AxReader) -> None:
         self._cdp = cdp
         self._script = script
         self._full = full
-        self._small: str | None = None  # the document that was small when it was last counted
+        self.used = False
+        self._kept = False
+        self._small: tuple[str, float] | None = None  # a document that is read whole up to so many elements
+        self._known: tuple[str | None, int] = (None, FIRST_CHARS)  # a document, and its first batch as it should be
 
     async def read(self, filled: Filled) -> AxText:
         """The snapshot up to where it fills what is shown; all of it, where the page is shorter.
@@ -99,8 +115,35 @@ class BoundedAxReader:
         ax_ms, dom_ms = (read.tree_at - start) * 1000, (end - read.tree_at) * 1000
         return Reads(ax=read.ax, dom=dom, ax_ms=ax_ms, dom_ms=dom_ms)
 
+    async def warm(self) -> None:
+        """Have Chrome make the tree of a document that has loaded, for a read that comes later.
+
+        Raises:
+            CdpError, DocumentReplaced: the document went away meanwhile.
+            CdpTimeout: no answer in time.
+        """
+        await self._script.install()
+        await self._keep()
+        _, elements = await self._script.call("count")
+        if (script := self._script.document) is not None and elements <= SMALL_ELEMENTS:
+            self._small = (script, elements * GROWTH)
+        await self._cdp.send("Accessibility.getRootAXNode", timeout_s=AX_TIMEOUT_S)
+
+    async def let_go(self) -> None:
+        """Have Chrome keep no tree: of a document that loads it would be made anew with each part that arrives."""
+        if self._kept:
+            self._kept = False
+            await self._cdp.post([Command("Accessibility.disable", {})])
+
+    async def _keep(self) -> None:
+        if not self._kept:
+            self._kept = True
+            await self._cdp.post([Command("Accessibility.enable", {})])
+
     async def _read(self, filled: Filled, closing: _Closing) -> _Read:
-        if self._small is not None and self._small == self._script.document:
+        self.used = True
+        await self._keep()
+        if self._small is not None and self._small[0] == self._script.document:
             read = await self._whole(closing)
             if read is not None:
                 return read
@@ -109,21 +152,27 @@ class BoundedAxReader:
             if self._small is not None:
                 read = await self._whole(closing)
             else:
-                reading = _Reading(self._cdp, self._script, self._full)
+                reading = _Reading(self._cdp, self._script, self._full, self._known[1])
                 read = await reading.read(plan, filled, closing) or await self._whole(closing)
+                self._known = (self._known[0], reading.enough)
         finally:
             await self._script.release()
         if read is None:
             raise DocumentReplaced(REPLACED)
         return read
 
-    async def _plan(self) -> "_Plan":
+    async def _plan(self) -> Plan:
         """What to ask for first of the document that is there now."""
         for _ in range(_TRIES):
             with suppress(CdpError):
                 await self._script.install()
-                plan = _Plan(*await self._script.handles("plan", True, FIRST_NODES, MOST_OF_SUBTREE))
-                self._small = self._script.document if plan.elements <= SMALL_ELEMENTS else None
+                document = self._script.document
+                if self._known[0] != document:
+                    self._known = (document, FIRST_CHARS)
+                plan = Plan(*await self._script.handles("plan", True, self._known[1], MOST_OF_SUBTREE))
+                self._small = None
+                if document is not None and whole_is_cheaper(plan.elements, plan.nodes, len(plan.roots)):
+                    self._small = (document, plan.elements * GROWTH)
                 return plan
         raise DocumentReplaced(REPLACED)
 
@@ -137,7 +186,7 @@ class BoundedAxReader:
             document, elements = script.result("count", *await answered([opened], SCRIPT_TIMEOUT_S))["value"]
         except CdpError:
             return None
-        if elements > SMALL_ELEMENTS:
+        if self._small is not None and elements > self._small[1]:
             self._small = None
         ax = await self._full.joined(whole, targets)
         tree_at = time.perf_counter()
@@ -146,44 +195,21 @@ class BoundedAxReader:
         )
 
 
-class _Plan:
-    """What the script chose: nonce and size of the document, elements around the subtrees, and their roots."""
-
-    def __init__(self, document: str, elements: int, around: int, all_planned: bool, *found: str) -> None:
-        self.document = document
-        self.elements = elements
-        self.all_planned = all_planned
-        self.around, self.roots = found[:around], found[around:]
-
-    def commands(self) -> list[Command]:
-        """The subtrees first: Chrome collects what is asked of them, and answers it all when it is asked for a single
-        node; else it waits until it draws the next frame."""
-        return [
-            *(_subtree({"objectId": each}) for each in self.roots),
-            *(_single({"objectId": each}) for each in self.around),
-        ]
-
-
-def _single(node: Json) -> Command:
-    return Command("Accessibility.getPartialAXTree", {**node, "fetchRelatives": False})
-
-
-def _subtree(node: Json) -> Command:
-    return Command("Accessibility.queryAXTree", node)
-
-
 class _Reading:
     """One read of a part: what is known of the document so far, by node id."""
 
-    def __init__(self, cdp: CdpConnection, script: PageScript, full: AxReader) -> None:
+    def __init__(self, cdp: CdpConnection, script: PageScript, full: AxReader, asked: int) -> None:
         self._cdp = cdp
         self._script = script
         self._full = full
+        self._asked = asked  # guessed characters
+        self.enough = asked
+        """What would have been enough, as far as it is known."""
         self._nodes: dict[str, RawNode] = {}
         self._children: dict[int, AxFrame | None] = {}
         self._all_planned = False
 
-    async def read(self, plan: _Plan, filled: Filled, closing: _Closing) -> _Read | None:
+    async def read(self, plan: Plan, filled: Filled, closing: _Closing) -> _Read | None:
         """The beginning; None where only the whole tree helps."""
         last = self._script.command(closing.name, *closing.arguments)
         targets = await self._full.targets()
@@ -202,18 +228,20 @@ class _Reading:
 
     async def _up_to(self, filled: Filled, frames: FramesBelow) -> tuple[Beginning | None, bool]:
         """The beginning, and whether more had to be asked for than the first batch."""
-        asked, repairs, again = FIRST_NODES, 0, False
+        repairs, again = 0, False
         while True:
             await frames.read_in(self._nodes.values(), self._children)
             found = read_beginning(AxFrame(nodes=tuple(self._nodes.values()), children=self._children, partial=True))
             share = filled(found.nodes)
+            if LEAST_FILLED < share < MOST_FILLED:
+                self.enough = int(self._asked * MARGIN / share)
             if not found.gaps or (share >= 1 and found.certain):
                 return found, again
             again = True
             if share < 1 and not self._all_planned and await self._is_next(found.gaps[0]):
-                more = int(asked * (SPARE / max(share, LEAST_FILLED) - 1)) + MOST_OF_SUBTREE
+                more = int(self._asked * (SPARE / max(share, LEAST_FILLED) - 1)) + LEAST_CHARS
                 await self._batch(more)
-                asked += more
+                self._asked += more
                 continue
             repairs += 1
             if repairs > MOST_REPAIRS or not await self._repaired(found.gaps, whole=share < 1):
@@ -221,7 +249,7 @@ class _Reading:
 
     async def _batch(self, size: int) -> None:
         """Ask for what the script plans next."""
-        plan = _Plan(*await self._script.handles("plan", False, size, MOST_OF_SUBTREE))
+        plan = Plan(*await self._script.handles("plan", False, size, MOST_OF_SUBTREE))
         await self._take(await self._cdp.post(plan.commands()), plan)
 
     async def _is_next(self, gap: str) -> bool:
@@ -233,11 +261,11 @@ class _Reading:
         """Ask for missing nodes by their ids: all of the first, or each by itself. False: that gave nothing new."""
         before = len(self._nodes)
         known = [{"backendNodeId": int(gap)} for gap in gaps if gap.isdecimal()]
-        commands = [_subtree(each) for each in known[:1]] if whole else [_single(each) for each in known]
+        commands = [*(subtree(each) for each in known[:1] if whole), *(single(each) for each in known)]
         await self._take(await self._cdp.post(commands), None)
         return len(self._nodes) > before
 
-    async def _take(self, answers: list[Answer], plan: _Plan | None) -> None:
+    async def _take(self, answers: list[Answer], plan: Plan | None) -> None:
         if plan is not None:
             self._all_planned = plan.all_planned
         self._script.tie(answers)

@@ -4,6 +4,7 @@ The script is called by the id of its object, which Chrome ends with its documen
 document, not even one of another process that counts its contexts anew.
 """
 
+import asyncio
 from importlib.resources import files
 from typing import Any
 
@@ -30,6 +31,7 @@ class PageScript:
         self._context: int | None = None  # that of the object
         self._contexts: dict[int, str] = {}
         self._tied: list[Answer] = []
+        self._installing = asyncio.Lock()  # a second script would have another nonce
         folder = files("harness.drivers")
         parts = [(folder / name).read_text(encoding="utf-8") for name in ("actions.js", "ax_plan.js")]
         self._source = page_script(*parts)
@@ -75,8 +77,9 @@ class PageScript:
             CdpError: the document was replaced meanwhile.
             MalformedRead: the script failed inside the page.
         """
-        if self._object is None:
-            self._object = await self._install()
+        async with self._installing:
+            if self._object is None:
+                self._object = await self._install()
 
     async def document_nonce(self) -> str:
         """The nonce of the document now in the main frame.
