@@ -65,6 +65,8 @@ def read_beginning(frame: AxFrame) -> Beginning:
     marked = _without_echoes(_merged(iter(walked)))
     end = next((index for index, node in enumerate(marked) if node.role == _UNREAD), len(marked))
     nodes = marked[:end]
+    if end == len(marked):
+        return Beginning(nodes, (), True)
     # What is unread may turn out to hold nothing: then a wrapper that it keeps would go.
     bare = _without_echoes(_merged(node for node in walked if node.role != _UNREAD))
     gaps = tuple(node.name for node in walked if node.role == _UNREAD)

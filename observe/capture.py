@@ -61,42 +61,48 @@ async def capture(
     part = Part() if part is None else part
     filled = None if filled is None or part.matches is not None else _up_to(part.page, filled)
     start = time.perf_counter()
+    if body == "ax" and filled is not None and part == Part():
+        reads = await page.read_together(stamp, filled)
+        if reads is not None:
+            cost = ReadCost(ax_ms=reads.ax_ms, text_ms=None, dom_ms=reads.dom_ms, total_ms=_ms_since(start))
+            return _observation(stamp, reads.ax, _Refs(reads.dom, True), cost)
     document = await page.document_nonce()
     if part.document not in (None, document):
         raise DocumentReplaced(REPLACED)
-    ax: AxText | None = None
-    page_text: PageText | None = None
     before_read = time.perf_counter()
-    if body == "ax":
-        ax = await page.read_ax(filled)
-    else:
-        page_text = await page.read_text()
-    read_ms = (time.perf_counter() - before_read) * 1000
+    read = await page.read_ax(filled) if body == "ax" else await page.read_text()
+    read_ms = _ms_since(before_read)
     await _same(page, document)
     before_dom = time.perf_counter()
-    dom, all_searched = await _refs(page, stamp, part, counted=filled is None)
-    dom_ms = (time.perf_counter() - before_dom) * 1000
-    if dom.document != document:
+    refs = await _refs(page, stamp, part, counted=filled is None)
+    dom_ms = _ms_since(before_dom)
+    if refs.dom.document != document:
         raise DocumentReplaced(REPLACED)
     await _same(page, document)
+    ax_ms, text_ms = (read_ms, None) if body == "ax" else (None, read_ms)
+    cost = ReadCost(ax_ms=ax_ms, text_ms=text_ms, dom_ms=dom_ms, total_ms=_ms_since(start))
+    return _observation(stamp, read, refs, cost, part.page)
+
+
+def _ms_since(start: float) -> float:
+    return (time.perf_counter() - start) * 1000
+
+
+def _observation(stamp: Stamp, read: AxText | PageText, refs: "_Refs", cost: ReadCost, page: int = 1) -> Observation:
+    dom = refs.dom
     return Observation(
         stamp=stamp,
-        document=document,
+        document=dom.document,
         url=dom.url,
         title=dom.title,
         refs=dom.refs,
         refs_total=dom.total,
-        ax=ax,
-        page_text=page_text,
-        cost=ReadCost(
-            ax_ms=read_ms if body == "ax" else None,
-            text_ms=read_ms if body == "text" else None,
-            dom_ms=dom_ms,
-            total_ms=(time.perf_counter() - start) * 1000,
-        ),
-        page=part.page,
+        ax=read if isinstance(read, AxText) else None,
+        page_text=read if isinstance(read, PageText) else None,
+        cost=cost,
+        page=page,
         refs_before=dom.before,
-        all_searched=all_searched,
+        all_searched=refs.all_searched,
     )
 
 

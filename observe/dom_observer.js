@@ -293,26 +293,36 @@
   const documentQuery = (...given) => Document.prototype.querySelectorAll.call(...given);
   const fragmentQuery = (...given) => DocumentFragment.prototype.querySelectorAll.call(...given);
 
-  /* Elements in flat-tree order that are not inert; each with the nearest taken element of pass A around it. Iterative,
-     as pages nest deeper than a stack holds. Ends as soon as pass A alone has more than `most`. */
+  /* Elements in flat-tree order that are not inert. Iterative, as pages nest deeper than a stack holds. Ends as soon as
+     pass A alone has more than `most`; styles are asked for after that, so that a long page does without. */
   const collect = (start, most) => {
-    const taken = [], pointers = [];
+    const taken = [], others = []; // others: each with the nearest other element around it
     const stack = start === null ? [] : [[start, false, null]];
-    while (stack.length > 0 && taken.length <= most) {
+    while (stack.length > 0) {
       const [item, inside, outer] = stack.pop();
       if (!isElement(item) || element.has(item, "inert")) continue;
       let within = inside, around = outer;
       if (passesA(item) && !isPartOfEditor(item)) {
         if (hasBox(item, 1) && isShown(item)) { taken.push(item); within = true; }
-      } else if (!within && isPointer(item)) {
-        around = { item, outer, leaf: true };
-        for (let up = outer; up !== null && up.leaf; up = up.outer) up.leaf = false;
-        pointers.push(around);
+        if (taken.length > most) return [taken, []];
+      } else if (!within) {
+        around = { item, outer };
+        others.push(around);
       }
       const children = flatChildren(item);
       for (let index = children.length - 1; index >= 0; index--) stack.push([children[index], within, around]);
     }
-    return [taken, pointers.filter((entry) => entry.leaf).map((entry) => entry.item)];
+    return [taken, pointersOf(others)];
+  };
+  /* The leaf-most elements of pass B among these. */
+  const pointersOf = (others) => {
+    for (const entry of others) {
+      const { outer } = entry;
+      entry.above = outer === null || outer.pointer ? outer : outer.above; // the nearest pointer around it
+      entry.leaf = entry.pointer = isPointer(entry.item);
+      if (entry.pointer) for (let up = entry.above; up !== null && up.leaf; up = up.above) up.leaf = false;
+    }
+    return others.filter((entry) => entry.leaf).map((entry) => entry.item);
   };
   const isPointer = (item) => style(item).cursor === "pointer" && hasBox(item, 8) && isShown(item) && !isPartOfEditor(item);
 
@@ -323,9 +333,19 @@
     }
     return false;
   };
+  /* Whether a point hits this element: then no modal dialog is open elsewhere, as nothing outside of one is hit. Of a
+     host the dialog in its shadow root may be meant, and what stands in a dialog is hit in any case. */
+  const isFree = (item) => {
+    if (node.root(item) !== document || element.shadow(item) !== null) return false;
+    for (let at = item; at !== null && isElement(at); at = flatParent(at)) if (element.tag(at) === "dialog") return false;
+    const box = element.box(item);
+    return page.allAt(document, box.left + box.width / 2, box.top + box.height / 2).includes(item);
+  };
+  const PROBES = 5;
   const candidates = (most) => {
-    const modals = modalsIn(document, documentQuery);
-    const [taken, pointers] = collect(modals.length === 0 ? page.top(document) : topModal(modals), most);
+    const [first, others] = documentQuery(document, "dialog:modal").length > 0 ? [[], []] : collect(page.top(document), most);
+    const modals = first.slice(0, PROBES).some(isFree) ? [] : modalsIn(document, documentQuery); // looks at each element
+    const [taken, pointers] = modals.length > 0 ? collect(topModal(modals), most) : [first, others];
     const given = new Set(taken);
     const free = pointers.filter((item) => !isForControl(item, given));
     return [taken, free];

@@ -29,6 +29,7 @@
     inner: getter(HTMLElement.prototype, "innerText") };
   const page = { top: getter(Document.prototype, "documentElement"), body: getter(Document.prototype, "body"),
     title: getter(Document.prototype, "title"), at: method(Document.prototype, "elementFromPoint"),
+    allAt: method(Document.prototype, "elementsFromPoint"),
     active: getter(Document.prototype, "activeElement"), scroller: getter(Document.prototype, "scrollingElement") };
   const rootAt = method(ShadowRoot.prototype, "elementFromPoint");
   const rootActive = getter(ShadowRoot.prototype, "activeElement");

@@ -129,8 +129,19 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
+    """Tree and action refs that one document's nonce spans. `ax_ms` until the tree was there, `dom_ms` from then on."""
+
+    ax: AxText
+    dom: DomObservation
+    ax_ms: float
+    dom_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadCost:
-    """Milliseconds of the parts of one capture. None: that read was not made."""
+    """Milliseconds of the parts of one capture. None: that read was not made. Where Chrome was asked for both at once,
+    `dom_ms` is what the action refs took beyond the tree."""
 
     ax_ms: float | None
     text_ms: float | None

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from observe.model import AxNode, AxText, DomObservation, PageText, SearchedElements, Stamp
+from observe.model import AxNode, AxText, DomObservation, PageText, Reads, SearchedElements, Stamp
 
 Filled = Callable[[Sequence[AxNode]], float]
 """How much of what a model is shown these first nodes of a tree fill; from 1 on they fill it."""
@@ -41,4 +41,8 @@ class ReadablePage(Protocol):
 
     async def read_chosen(self, stamp: Stamp, chosen: Sequence[int]) -> DomObservation:
         """As `read_dom`, of these elements alone: their places in the latest answer of `read_elements`, from 0."""
+        ...
+
+    async def read_together(self, stamp: Stamp, filled: Filled) -> Reads | None:
+        """`read_ax` and `read_dom` in one go, not counted, under one nonce; None: this driver has no faster way."""
         ...

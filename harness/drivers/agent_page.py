@@ -30,7 +30,7 @@ from observe.errors import (
     PageGone,
     TimedOut,
 )
-from observe.model import AxText
+from observe.model import AxText, Reads, Stamp
 from observe.page import Filled
 
 INPUT_TIMEOUT_S = 180.0
@@ -87,6 +87,9 @@ class AgentPage(RealPage):
             if data is None or not isinstance(text := data.get("snapshot"), str):
                 raise MalformedRead("native snapshot")
         return AxText(source="native", text="\n".join([text, *[NOT_READ_LINE] * unread]))
+
+    async def read_together(self, stamp: Stamp, filled: Filled) -> Reads | None:
+        return None
 
     # ---- actions ----
 

@@ -7,27 +7,41 @@ does not help the whole tree is read.
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any, NamedTuple
 
-from harness.drivers.ax_read import AX_TIMEOUT_S, AxReader
-from harness.drivers.cdp import CdpConnection, CdpError, Json
-from harness.drivers.page_script import PageScript
+from harness.drivers.ax_plan import SMALL_ELEMENTS, Plan, single, subtree, whole_is_cheaper
+from harness.drivers.ax_read import AX_TIMEOUT_S, FRAME_TREE, AxReader, FramesBelow
+from harness.drivers.cdp import Answer, CdpConnection, CdpError, CdpTimeout, Command, answered
+from harness.drivers.page_script import REPLACED, SCRIPT_TIMEOUT_S, PageScript
 from observe.ax import AxFrame, Beginning, RawNode, read_beginning, write_native
-from observe.model import AxText
+from observe.dom import decode_dom, decode_nonce
+from observe.errors import DocumentReplaced
+from observe.model import AxText, Reads, Stamp
 from observe.page import Filled
 
-SMALL_ELEMENTS = 1_000
-"""Up to so many elements the whole tree is read as fast as a part of it."""
+GROWTH = 1.5
+"""A document that was read whole is counted anew once it has this many times the elements that it had."""
 
-FIRST_NODES = 400
-"""DOM nodes of the first batch: on most pages about what 12,000 characters show. How many follow, that tells."""
+FIRST_CHARS = 11_000
+"""Guessed characters of the first batch: somewhat more, then, is written than the 12,000 that are shown."""
 
 SPARE = 1.2
 """Part of the page that follows is taken to show less than what came before."""
 
 LEAST_FILLED = 0.1
 """What shows next to nothing tells nothing of what follows: a batch is at most ten times what is known."""
+
+MOST_FILLED = 10.0
+"""What shows this many times what is wanted was one node with a long text: no measure for the next read."""
+
+MARGIN = 1.04
+"""So much more than what was enough is asked for in the next read of the same document."""
+
+LEAST_CHARS = 800
+"""Guessed characters that are worth one more batch."""
 
 MOST_OF_SUBTREE = 80
 """DOM nodes that are asked for in one go: an answer of some 100 kB, and few of them beyond the bound."""
@@ -39,13 +53,40 @@ MOST_REPAIRS = 20
 """Rounds in which missing nodes are asked for by their ids; then the whole tree is read."""
 
 
+_TRIES = 5
+"""A document can be replaced before it was asked for anything; one round trip later there is the next one."""
+
+
+class _Closing(NamedTuple):
+    """A script function that is called behind the tree's read, and its arguments; its answer tells the nonce again."""
+
+    name: str
+    arguments: tuple[object, ...] = ()
+
+
+class _Read(NamedTuple):
+    """A tree, the nonce before it, what the closing function said, and when the tree was there; in s of the clock."""
+
+    ax: AxText
+    document: str
+    closed: Any
+    tree_at: float
+
+
 class BoundedAxReader:
-    """Reads the beginning of one tab's tree; `full` reads all of it, and the frames inside."""
+    """Reads the beginning of one tab's tree; `full` reads all of it, and the frames inside. `used`: it has done so.
+
+    From the first read on Chrome keeps the tree of the document that is shown, and answers from it at once.
+    """
 
     def __init__(self, cdp: CdpConnection, script: PageScript, full: AxReader) -> None:
         self._cdp = cdp
         self._script = script
         self._full = full
+        self.used = False
+        self._kept = False
+        self._small: tuple[str, float] | None = None  # a document that is read whole up to so many elements
+        self._known: tuple[str | None, int] = (None, FIRST_CHARS)  # a document, and its first batch as it should be
 
     async def read(self, filled: Filled) -> AxText:
         """The snapshot up to where it fills what is shown; all of it, where the page is shorter.
@@ -53,62 +94,163 @@ class BoundedAxReader:
         Raises:
             CdpError, DocumentReplaced: the document went away meanwhile.
             CdpTimeout: no answer in time.
+            MalformedRead: the page script's answer is not of the agreed form.
         """
+        read = await self._read(filled, _Closing("nonce"))
+        if decode_nonce(read.closed) != read.document:
+            raise DocumentReplaced(REPLACED)
+        return read.ax
+
+    async def read_with_refs(self, filled: Filled, stamp: Stamp) -> Reads:
+        """The same, and behind it the action refs: one nonce spans both, and Chrome is not waited for in between.
+
+        Raises: as `read`.
+        """
+        start = time.perf_counter()
+        read = await self._read(filled, _Closing("observe", (stamp.nonce, False)))
+        dom = decode_dom(read.closed, stamp)
+        if dom.document != read.document:
+            raise DocumentReplaced(REPLACED)
+        end = time.perf_counter()
+        ax_ms, dom_ms = (read.tree_at - start) * 1000, (end - read.tree_at) * 1000
+        return Reads(ax=read.ax, dom=dom, ax_ms=ax_ms, dom_ms=dom_ms)
+
+    async def warm(self) -> None:
+        """Have Chrome make the tree of a document that has loaded, for a read that comes later.
+
+        Raises:
+            CdpError, DocumentReplaced: the document went away meanwhile.
+            CdpTimeout: no answer in time.
+        """
+        await self._script.install()
+        await self._keep()
+        _, elements = await self._script.call("count")
+        if (script := self._script.document) is not None and elements <= SMALL_ELEMENTS:
+            self._small = (script, elements * GROWTH)
+        await self._cdp.send("Accessibility.getRootAXNode", timeout_s=AX_TIMEOUT_S)
+
+    async def let_go(self) -> None:
+        """Have Chrome keep no tree: of a document that loads it would be made anew with each part that arrives."""
+        if self._kept:
+            self._kept = False
+            await self._cdp.post([Command("Accessibility.disable", {})])
+
+    async def _keep(self) -> None:
+        if not self._kept:
+            self._kept = True
+            await self._cdp.post([Command("Accessibility.enable", {})])
+
+    async def _read(self, filled: Filled, closing: _Closing) -> _Read:
+        self.used = True
+        await self._keep()
+        if self._small is not None and self._small[0] == self._script.document:
+            read = await self._whole(closing)
+            if read is not None:
+                return read
         try:
-            found = await _Reading(self._cdp, self._script, self._full).read(filled)
+            plan = await self._plan()
+            if self._small is not None:
+                read = await self._whole(closing)
+            else:
+                reading = _Reading(self._cdp, self._script, self._full, self._known[1])
+                read = await reading.read(plan, filled, closing) or await self._whole(closing)
+                self._known = (self._known[0], reading.enough)
         finally:
             await self._script.release()
-        if found is None:
-            return await self._full.read()
-        return AxText(source="tree", text=write_native(found.nodes), nodes=found.nodes, complete=not found.gaps)
+        if read is None:
+            raise DocumentReplaced(REPLACED)
+        return read
+
+    async def _plan(self) -> Plan:
+        """What to ask for first of the document that is there now."""
+        for _ in range(_TRIES):
+            with suppress(CdpError):
+                await self._script.install()
+                document = self._script.document
+                if self._known[0] != document:
+                    self._known = (document, FIRST_CHARS)
+                plan = Plan(*await self._script.handles("plan", True, self._known[1], MOST_OF_SUBTREE))
+                self._small = None
+                if document is not None and whole_is_cheaper(plan.elements, plan.nodes, len(plan.roots)):
+                    self._small = (document, plan.elements * GROWTH)
+                return plan
+        raise DocumentReplaced(REPLACED)
+
+    async def _whole(self, closing: _Closing) -> _Read | None:
+        """All of the tree, everything asked for at once; None where the document was gone before."""
+        script = self._script
+        commands = [script.command("count"), *self._full.commands(), script.command(closing.name, *closing.arguments)]
+        targets = await self._full.targets()
+        opened, *whole, closed = await self._cdp.post(commands)
+        try:
+            document, elements = script.result("count", *await answered([opened], SCRIPT_TIMEOUT_S))["value"]
+        except CdpError:
+            return None
+        if self._small is not None and elements > self._small[1]:
+            self._small = None
+        ax = await self._full.joined(whole, targets)
+        tree_at = time.perf_counter()
+        return _Read(
+            ax, document, script.result(closing.name, *await answered([closed], SCRIPT_TIMEOUT_S)).get("value"), tree_at
+        )
 
 
 class _Reading:
-    """One read: what is known of the document so far, by node id."""
+    """One read of a part: what is known of the document so far, by node id."""
 
-    def __init__(self, cdp: CdpConnection, script: PageScript, full: AxReader) -> None:
+    def __init__(self, cdp: CdpConnection, script: PageScript, full: AxReader, asked: int) -> None:
         self._cdp = cdp
         self._script = script
         self._full = full
+        self._asked = asked  # guessed characters
+        self.enough = asked
+        """What would have been enough, as far as it is known."""
         self._nodes: dict[str, RawNode] = {}
         self._children: dict[int, AxFrame | None] = {}
         self._all_planned = False
 
-    async def read(self, filled: Filled) -> Beginning | None:
-        """The beginning; None where the whole tree is to be read: the page is small, or only that helps."""
-        if not await self._batch(FIRST_NODES, again=True):
+    async def read(self, plan: Plan, filled: Filled, closing: _Closing) -> _Read | None:
+        """The beginning; None where only the whole tree helps."""
+        last = self._script.command(closing.name, *closing.arguments)
+        targets = await self._full.targets()
+        *subtrees, tree, closed = await self._cdp.post([*plan.commands(), FRAME_TREE, last])
+        await self._take(subtrees, plan)
+        frames = await self._full.frames(*await answered([tree, targets]))
+        found, asked_again = await self._up_to(filled, frames)
+        if found is None:
             return None
-        frames = await self._full.frames()
-        asked, repairs = FIRST_NODES, 0
+        ax = AxText(source="tree", text=write_native(found.nodes), nodes=found.nodes, complete=not found.gaps)
+        tree_at = time.perf_counter()
+        value = self._script.result(closing.name, *await answered([closed], SCRIPT_TIMEOUT_S)).get("value")
+        if asked_again and decode_nonce(await self._script.call("nonce")) != plan.document:
+            raise DocumentReplaced(REPLACED)
+        return _Read(ax, plan.document, value, tree_at)
+
+    async def _up_to(self, filled: Filled, frames: FramesBelow) -> tuple[Beginning | None, bool]:
+        """The beginning, and whether more had to be asked for than the first batch."""
+        repairs, again = 0, False
         while True:
             await frames.read_in(self._nodes.values(), self._children)
-            found = self._beginning()
+            found = read_beginning(AxFrame(nodes=tuple(self._nodes.values()), children=self._children, partial=True))
             share = filled(found.nodes)
+            if LEAST_FILLED < share < MOST_FILLED:
+                self.enough = int(self._asked * MARGIN / share)
             if not found.gaps or (share >= 1 and found.certain):
-                return found
+                return found, again
+            again = True
             if share < 1 and not self._all_planned and await self._is_next(found.gaps[0]):
-                more = int(asked * (SPARE / max(share, LEAST_FILLED) - 1)) + MOST_OF_SUBTREE
-                await self._batch(more, again=False)
-                asked += more
+                more = int(self._asked * (SPARE / max(share, LEAST_FILLED) - 1)) + LEAST_CHARS
+                await self._batch(more)
+                self._asked += more
                 continue
             repairs += 1
             if repairs > MOST_REPAIRS or not await self._repaired(found.gaps, whole=share < 1):
-                return None
+                return None, again
 
-    def _beginning(self) -> Beginning:
-        return read_beginning(AxFrame(nodes=tuple(self._nodes.values()), children=self._children, partial=True))
-
-    async def _batch(self, size: int, *, again: bool) -> bool:
-        """Ask for what the script plans next; False: the page is so small that nothing was asked for."""
-        planned = await self._script.handles("plan", again, size, MOST_OF_SUBTREE)
-        elements, around, self._all_planned, *found = planned
-        if again and elements <= SMALL_ELEMENTS:
-            return False
-        await asyncio.gather(
-            *(self._single({"objectId": each}) for each in found[:around]),
-            *(self._subtree({"objectId": each}) for each in found[around:]),
-        )
-        return True
+    async def _batch(self, size: int) -> None:
+        """Ask for what the script plans next."""
+        plan = Plan(*await self._script.handles("plan", False, size, MOST_OF_SUBTREE))
+        await self._take(await self._cdp.post(plan.commands()), plan)
 
     async def _is_next(self, gap: str) -> bool:
         """Whether the plan comes to this node soon."""
@@ -119,19 +261,18 @@ class _Reading:
         """Ask for missing nodes by their ids: all of the first, or each by itself. False: that gave nothing new."""
         before = len(self._nodes)
         known = [{"backendNodeId": int(gap)} for gap in gaps if gap.isdecimal()]
-        if whole:
-            await asyncio.gather(*(self._subtree(each) for each in known[:1]))
-        else:
-            await asyncio.gather(*(self._single(each) for each in known))
+        commands = [*(subtree(each) for each in known[:1] if whole), *(single(each) for each in known)]
+        await self._take(await self._cdp.post(commands), None)
         return len(self._nodes) > before
 
-    async def _single(self, node: Json) -> None:
-        await self._ask("Accessibility.getPartialAXTree", {**node, "fetchRelatives": False})
-
-    async def _subtree(self, node: Json) -> None:
-        await self._ask("Accessibility.queryAXTree", node)
-
-    async def _ask(self, method: str, params: Json) -> None:
-        with suppress(CdpError):  # the page took it away meanwhile: then it is a gap no more, or one for ever
-            answer = await self._cdp.send(method, params, timeout_s=AX_TIMEOUT_S)
-            self._nodes.update({node["nodeId"]: node for node in answer["nodes"]})
+    async def _take(self, answers: list[Answer], plan: Plan | None) -> None:
+        if plan is not None:
+            self._all_planned = plan.all_planned
+        self._script.tie(answers)
+        try:
+            async with asyncio.timeout(AX_TIMEOUT_S):
+                for answer in answers:
+                    with suppress(CdpError):  # the page took it away: then it is a gap no more, or one for ever
+                        self._nodes.update({node["nodeId"]: node for node in (await answer)["nodes"]})
+        except TimeoutError as error:
+            raise CdpTimeout("tree") from error

@@ -5,12 +5,21 @@ automatically, as Playwright does too, now and then leave a nested frame waiting
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json
+from harness.drivers.cdp import (
+    Answer,
+    CdpClosed,
+    CdpConnection,
+    CdpError,
+    CdpTimeout,
+    Command,
+    Json,
+    answered,
+)
 from observe import limits
 from observe.ax import AxFrame, RawNode, read_tree, write_native
 from observe.model import AxText
@@ -22,6 +31,9 @@ FRAME_TIMEOUT_S = 10.0
 """A child frame that does not answer is marked as not read, instead of losing the page with it."""
 
 _IFRAMES_ONLY = [{"type": "iframe"}]
+
+FRAME_TREE = Command("Page.getFrameTree", {})
+"""Which frames the tab's own process holds."""
 
 
 class _Process(NamedTuple):
@@ -65,21 +77,31 @@ class AxReader:
             CdpError: the main document went away meanwhile.
             CdpTimeout: no answer within AX_TIMEOUT_S.
         """
-        top, tree, targets = await asyncio.gather(
-            self._top.send("Accessibility.getFullAXTree", timeout_s=AX_TIMEOUT_S),
-            self._top.send("Page.getFrameTree", timeout_s=AX_TIMEOUT_S),
-            self._browser.send("Target.getTargets", {"filter": _IFRAMES_ONLY}),
-        )
-        remote = _Remote(below=_by_parent(targets["targetInfos"]))
+        return await self.joined(await self._top.cdp.post(self.commands()), await self.targets())
+
+    def commands(self) -> list[Command]:
+        """What is asked of the tab for the whole of it; `joined` takes the answers."""
+        return [Command("Accessibility.getFullAXTree", {}), FRAME_TREE]
+
+    async def targets(self) -> Answer:
+        """Ask which frames other processes hold."""
+        (answer,) = await self._browser.post([Command("Target.getTargets", {"filter": _IFRAMES_ONLY})])
+        return answer
+
+    async def joined(self, whole: Sequence[Answer], targets: Answer) -> AxText:
+        """The snapshot, from the answers to `commands` and `targets`.
+
+        Raises: as `read`.
+        """
+        top, tree = await answered(whole, AX_TIMEOUT_S)
+        (processes,) = await answered([targets])
+        remote = _Remote(below=_by_parent(processes["targetInfos"]))
         nodes = read_tree(await self._joined(self._top, top, tree, remote))
         return AxText(source="tree", text=write_native(nodes), nodes=nodes)
 
-    async def frames(self) -> "FramesBelow":
-        """Which frames the tab has, and which elements hold them; none of them is read yet."""
-        tree, targets = await asyncio.gather(
-            self._top.send("Page.getFrameTree"),
-            self._browser.send("Target.getTargets", {"filter": _IFRAMES_ONLY}),
-        )
+    async def frames(self, tree: Json, targets: Json) -> "FramesBelow":
+        """Which frames the tab has, by the answers to FRAME_TREE and `targets`, and which elements hold them; none of
+        them is read yet."""
         remote = _Remote(below=_by_parent(targets["targetInfos"]))
         wanted = (_frames_below(tree["frameTree"]) + remote.below.get(self._top.target_id, []))[: remote.left]
         remote.left -= len(wanted)

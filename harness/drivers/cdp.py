@@ -6,9 +6,9 @@ every reply again, which about doubles the cost of a large accessibility tree.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
@@ -16,6 +16,16 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 Json = dict[str, Any]
 EventHandler = Callable[[Json, str | None], None]
+Answer = asyncio.Future[Json]
+"""The result of a posted command; CdpError where Chrome refused it, CdpClosed where the websocket closed."""
+
+
+class Command(NamedTuple):
+    """A method of the protocol and its parameters."""
+
+    method: str
+    params: Json
+
 
 MAX_MESSAGE_BYTES = 512 * 1024 * 1024
 """A 50,000-node tree is about 40 MB; beyond this bound the reply is a fault, not a page."""
@@ -106,25 +116,38 @@ class CdpConnection:
             CdpClosed: the websocket is closed, or closed meanwhile.
             CdpTimeout: no answer within `timeout_s` seconds; the command may still be carried out.
         """
-        if self.closed.is_set():
-            raise CdpClosed(method)
-        self._last_id += 1
-        number = self._last_id
-        message: Json = {"id": number, "method": method, "params": params or {}}
-        if session is not None:
-            message["sessionId"] = session
-        future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
-        self._pending[number] = (method, future)
         try:
             async with asyncio.timeout(timeout_s):
-                await self._socket.send(orjson.dumps(message).decode())
-                return await future
-        except ConnectionClosed as error:
-            raise CdpClosed(method) from error
+                (answer,) = await self.post([Command(method, dict(params or {}))], session=session)
+                return await answer
         except TimeoutError as error:
             raise CdpTimeout(method) from error
-        finally:
-            self._pending.pop(number, None)
+
+    async def post(self, commands: Iterable[Command], *, session: str | None = None) -> list[Answer]:
+        """Send commands right behind one another, and do not wait for what comes of them.
+
+        Chrome carries out the commands of one session in this order, though it may answer some of them later.
+
+        Raises:
+            CdpClosed: the websocket is closed; with it end the answers that are waited for.
+        """
+        answers: list[Answer] = []
+        for method, params in commands:
+            if self.closed.is_set():
+                raise CdpClosed(method)
+            self._last_id += 1
+            message: Json = {"id": self._last_id, "method": method, "params": params}
+            if session is not None:
+                message["sessionId"] = session
+            answer: Answer = asyncio.get_running_loop().create_future()
+            answer.add_done_callback(_looked_at)
+            self._pending[self._last_id] = (method, answer)
+            answers.append(answer)
+            try:
+                await self._socket.send(orjson.dumps(message), text=True)
+            except ConnectionClosed as error:
+                raise CdpClosed(method) from error
+        return answers
 
     async def close(self) -> None:
         """Close the websocket; harmless a second time."""
@@ -138,8 +161,8 @@ class CdpConnection:
 
     async def _read(self) -> None:
         try:
-            async for message in self._socket:
-                self._dispatch(decode(message))
+            while True:
+                self._dispatch(decode(await self._socket.recv(decode=False)))
         except ConnectionClosed:
             pass
         finally:
@@ -154,13 +177,33 @@ class CdpConnection:
             for handler in tuple(self._handlers.get(message.get("method", ""), ())):
                 handler(message.get("params", {}), message.get("sessionId"))
             return
-        method, future = self._pending.get(number, ("", None))
+        method, future = self._pending.pop(number, ("", None))
         if future is None or future.done():
             return
         if "error" in message:
             future.set_exception(CdpError(method, str(message["error"].get("message", ""))))
         else:
             future.set_result(message.get("result", {}))
+
+
+def _looked_at(answer: Answer) -> None:
+    """A posted command's error is nobody's where nobody waits for it any more."""
+    if not answer.cancelled():
+        answer.exception()
+
+
+async def answered(answers: Iterable[Answer], timeout_s: float = COMMAND_TIMEOUT_S) -> list[Json]:
+    """The results of posted commands.
+
+    Raises:
+        CdpError, CdpClosed: the first of them that failed so.
+        CdpTimeout: they did not all come within `timeout_s` seconds.
+    """
+    try:
+        async with asyncio.timeout(timeout_s):
+            return [await answer for answer in answers]
+    except TimeoutError as error:
+        raise CdpTimeout("posted") from error
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from playwright.async_api import TimeoutError as PlaywrightTimeout
 from harness.drivers.ax_bounded import BoundedAxReader
 from harness.drivers.ax_read import AxReader
 from harness.drivers.base import Dialog, DialogKind, RefTarget
-from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout
+from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, EventHandler, Json
 from harness.drivers.inputs import INPUT_TIMEOUT_S
 from harness.drivers.load_failure import load_failure, refuse_relative
 from harness.drivers.press import NOT_PRESSED, Guarding
@@ -22,7 +22,7 @@ from harness.drivers.real_page import ALIVE_S, SCREENSHOT_QUALITY, RealPage
 from harness.drivers.settle import LOAD_TIMEOUT_S, SLOW
 from observe.dom import MARK_ATTRIBUTE
 from observe.errors import DialogOpen, LoadFailed, MalformedRead, TimedOut
-from observe.model import AxText
+from observe.model import AxText, Reads, Stamp
 from observe.page import Filled
 
 SCREENSHOT_TIMEOUT_MS = 15_000
@@ -42,8 +42,19 @@ class CurrentPage(RealPage):
     async def start(self) -> None:
         """Listen to the tab."""
         self._page.on("dialog", self._on_dialog)
+        self._cdp.on("Page.frameStartedLoading", self._on_load(self._bounded.let_go))
+        self._cdp.on("Page.frameStoppedLoading", self._on_load(self._bounded.warm))
         async with self._translated():
             await self._listen()
+
+    def _on_load(self, prepare: Callable[[], Awaitable[None]]) -> EventHandler:
+        """What is done beside all else when the main frame begins or ends to load, once a part of a tree was read."""
+
+        def handle(params: Json, session: str | None) -> None:
+            if session is None and params.get("frameId") == self.target_id and self._bounded.used:
+                self._inputs.start(prepare())
+
+        return handle
 
     async def stop(self) -> None:
         """End what still runs for this tab; a dialog that nobody answered goes with it."""
@@ -53,6 +64,10 @@ class CurrentPage(RealPage):
     async def read_ax(self, filled: Filled | None = None) -> AxText:
         async with self._translated():
             return await (self._ax.read() if filled is None else self._bounded.read(filled))
+
+    async def read_together(self, stamp: Stamp, filled: Filled) -> Reads | None:
+        async with self._translated():
+            return await self._bounded.read_with_refs(filled, stamp)
 
     # ---- actions ----
 

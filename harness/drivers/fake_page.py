@@ -16,7 +16,7 @@ from observe.ax import write_native
 from observe.capture import REPLACED
 from observe.dom import decode_dom, decode_elements
 from observe.errors import DialogOpen, DocumentReplaced, DriverGone, LoadFailed, NotEditable, PageGone
-from observe.model import AxText, DomObservation, PageText, SearchedElements, Stamp
+from observe.model import AxText, DomObservation, PageText, Reads, SearchedElements, Stamp
 from observe.page import Filled
 
 SiteMap = Mapping[str, Callable[[], FakeDocument]]
@@ -92,6 +92,9 @@ class FakePage:
         shown = tuple((one, reads.identity(one)) for one in found[part])
         self._stamped = _Stamped(nonce=stamp.nonce, shown=shown)
         return decode_dom(reads.dom_answer(self.document, self._nonce, found, part), stamp)
+
+    async def read_together(self, stamp: Stamp, filled: Filled) -> Reads | None:
+        return None
 
     # ---- actions ----
 

@@ -4,11 +4,11 @@ The script is called by the id of its object, which Chrome ends with its documen
 document, not even one of another process that counts its contexts anew.
 """
 
-from contextlib import suppress
+import asyncio
 from importlib.resources import files
 from typing import Any
 
-from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, Json
+from harness.drivers.cdp import Answer, CdpClosed, CdpConnection, CdpError, Command, Json
 from observe.dom import decode_nonce, page_script
 from observe.errors import DocumentReplaced, MalformedRead
 
@@ -30,12 +30,15 @@ class PageScript:
         self._object: str | None = None
         self._context: int | None = None  # that of the object
         self._contexts: dict[int, str] = {}
+        self._tied: list[Answer] = []
+        self._installing = asyncio.Lock()  # a second script would have another nonce
         folder = files("harness.drivers")
         parts = [(folder / name).read_text(encoding="utf-8") for name in ("actions.js", "scroll.js", "ax_plan.js")]
         self._first = f"({(folder / 'first.js').read_text(encoding='utf-8')})();"
         self._source = self._first + page_script(*parts)
         cdp.on("Runtime.executionContextCreated", self._on_created)
         cdp.on("Runtime.executionContextsCleared", self._on_cleared)
+        cdp.on("Runtime.executionContextDestroyed", self._on_destroyed)
 
     def _on_created(self, params: Json, session: str | None) -> None:
         if session is None:
@@ -45,6 +48,39 @@ class PageScript:
     def _on_cleared(self, _params: Json, session: str | None) -> None:
         if session is None:
             self._contexts.clear()
+            self._end()
+
+    def _on_destroyed(self, params: Json, session: str | None) -> None:
+        if session is None and params["executionContextId"] == self._context:
+            self._end()
+
+    def _end(self) -> None:
+        """The document is gone, and with it what only it could answer: Chrome lets such questions wait for ever."""
+        self._object, self._context = None, None
+        tied, self._tied = self._tied, []
+        for answer in tied:
+            if not answer.done():
+                answer.set_exception(CdpError("tied", "the document is gone"))
+
+    @property
+    def document(self) -> str | None:
+        """What stands for the document of the last nonce as long as it is there; None: it is gone."""
+        return self._object
+
+    def tie(self, answers: list[Answer]) -> None:
+        """Let these answers fail, in place of those of before, as soon as the document is gone."""
+        self._tied = answers
+
+    async def install(self) -> None:
+        """Have a script in the document that is there now.
+
+        Raises:
+            CdpError: the document was replaced meanwhile.
+            MalformedRead: the script failed inside the page.
+        """
+        async with self._installing:
+            if self._object is None:
+                self._object = await self._install()
 
     async def begin(self) -> None:
         """Hear the events of a press before the page does, in all documents from now on.
@@ -62,8 +98,7 @@ class PageScript:
         """
         for _ in range(_TRIES):
             try:
-                if self._object is None:
-                    self._object = await self._install()
+                await self.install()
                 return decode_nonce(await self._invoke("nonce", ()))
             except CdpError:
                 self._object = None
@@ -87,33 +122,49 @@ class PageScript:
             self._object = None
             raise DocumentReplaced(REPLACED) from error
 
+    def command(self, name: str, *arguments: Any, by_value: bool = True) -> Command:
+        """What calls a script function; not `by_value`: the result stays in the page until `release`.
+
+        Raises:
+            DocumentReplaced: the document of the last nonce is gone.
+        """
+        if self._object is None:
+            raise DocumentReplaced(REPLACED)
+        call: Json = {
+            "objectId": self._object,
+            "functionDeclaration": f"function (...given) {{ return this.{name}(...given); }}",
+            "arguments": [{"value": value} for value in arguments],
+        }
+        kept: Json = {"returnByValue": True, "awaitPromise": True} if by_value else {"objectGroup": _GROUP}
+        return Command("Runtime.callFunctionOn", {**call, **kept})
+
+    def result(self, name: str, answer: Json) -> Json:
+        """The result in the answer to a `command`, as a remote object.
+
+        Raises:
+            MalformedRead: the function failed inside the page.
+        """
+        if "exceptionDetails" in answer:
+            raise MalformedRead(f"page script: {name}")
+        result: Json = answer["result"]
+        return result
+
     async def handles(self, name: str, *arguments: Any) -> list[Any]:
         """The array that a script function returns, in it the object id of each node, and plain values.
 
         They live until `release`.
 
         Raises:
-            DocumentReplaced, MalformedRead: as `call`.
+            CdpError: the document is gone.
+            DocumentReplaced: it was gone before.
+            MalformedRead: the function failed inside the page.
         """
-        try:
-            made = await self._cdp.send(
-                "Runtime.callFunctionOn",
-                {
-                    "objectId": self._object,
-                    "functionDeclaration": f"function (...given) {{ return this.{name}(...given); }}",
-                    "arguments": [{"value": value} for value in arguments],
-                    "objectGroup": _GROUP,
-                },
-                timeout_s=SCRIPT_TIMEOUT_S,
-            )
-            if "exceptionDetails" in made or "objectId" not in made["result"]:
-                raise MalformedRead(f"page script: {name}")
-            found = await self._cdp.send(
-                "Runtime.getProperties", {"objectId": made["result"]["objectId"], "ownProperties": True}
-            )
-        except CdpError as error:
-            self._object = None
-            raise DocumentReplaced(REPLACED) from error
+        command = self.command(name, *arguments, by_value=False)
+        made = self.result(name, await self._cdp.send(*command, timeout_s=SCRIPT_TIMEOUT_S))
+        if "objectId" not in made:
+            raise MalformedRead(f"page script: {name}")
+        wanted = {"objectId": made["objectId"], "ownProperties": True}
+        found = await self._cdp.send("Runtime.getProperties", wanted)
         items = [each["value"] for each in found["result"] if each["name"].isdecimal()]
         return [item.get("objectId", item.get("value")) for item in items]
 
@@ -138,9 +189,8 @@ class PageScript:
         return answer["result"].get("value")
 
     async def release(self) -> None:
-        """Let go of what `handles` gave."""
-        with suppress(CdpError):
-            await self._cdp.send("Runtime.releaseObjectGroup", {"objectGroup": _GROUP})
+        """Let go of what `handles` gave; not waited for."""
+        await self._cdp.post([Command("Runtime.releaseObjectGroup", {"objectGroup": _GROUP})])
 
     async def handle(self, name: str) -> str:
         """The object id of the element that a script function returns.
@@ -173,17 +223,5 @@ class PageScript:
         return str(object_id)
 
     async def _invoke(self, name: str, arguments: tuple[Any, ...]) -> Any:
-        answer = await self._cdp.send(
-            "Runtime.callFunctionOn",
-            {
-                "objectId": self._object,
-                "functionDeclaration": f"function (...given) {{ return this.{name}(...given); }}",
-                "arguments": [{"value": value} for value in arguments],
-                "returnByValue": True,
-                "awaitPromise": True,
-            },
-            timeout_s=SCRIPT_TIMEOUT_S,
-        )
-        if "exceptionDetails" in answer:
-            raise MalformedRead(f"page script: {name}")
-        return answer["result"].get("value")
+        answer = await self._cdp.send(*self.command(name, *arguments), timeout_s=SCRIPT_TIMEOUT_S)
+        return self.result(name, answer).get("value")

@@ -12,7 +12,7 @@ from harness.host.authority import Authority, refusal
 from harness.host.calls import CURRENT, Call
 from harness.host.lane import Guard
 from observe.errors import PageGone, Revoked
-from observe.model import AxText, DomObservation, PageText, SearchedElements, Stamp
+from observe.model import AxText, DomObservation, PageText, Reads, SearchedElements, Stamp
 from observe.page import Filled
 
 T = TypeVar("T")
@@ -95,6 +95,10 @@ class GuardedPage:
     async def read_chosen(self, stamp: Stamp, chosen: Sequence[int]) -> DomObservation:
         self._check()
         return await self._read(self.inner.read_chosen(stamp, chosen))
+
+    async def read_together(self, stamp: Stamp, filled: Filled) -> Reads | None:
+        self._check()
+        return await self._read(self.inner.read_together(stamp, filled))
 
     async def show(self) -> None:
         self._check()

@@ -1,8 +1,9 @@
 """The bounded read: up to where it fills what is shown it is the full tree, on every case page and on random ones."""
 
+import asyncio
 import base64
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from formatters import structured
 from formatters.catalog import get
 from formatters.render import render
 from harness.drivers import ax_bounded
+from harness.drivers.cdp import Answer, CdpError, Command
 from harness.drivers.current_page import CurrentPage
 from harness.host.tab import Tab
+from observe.errors import DocumentReplaced
 from observe.model import AxNode
 from observe.page import Filled
 
@@ -30,7 +33,9 @@ WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
 def every_page_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small pages are otherwise read whole, and a batch would take in all of them."""
     monkeypatch.setattr(ax_bounded, "SMALL_ELEMENTS", 0)
-    monkeypatch.setattr(ax_bounded, "FIRST_NODES", 10)
+    monkeypatch.setattr(ax_bounded, "whole_is_cheaper", lambda *_: False)
+    monkeypatch.setattr(ax_bounded, "FIRST_CHARS", 100)
+    monkeypatch.setattr(ax_bounded, "LEAST_CHARS", 100)
     monkeypatch.setattr(ax_bounded, "MOST_OF_SUBTREE", 6)
 
 
@@ -139,3 +144,69 @@ async def test_a_long_page_is_shown_as_by_the_full_read(page: CurrentPage, monke
     assert bounded[-2] == f"[AX text truncated: {chars} characters, {lines} lines shown; the rest not counted]"
     kept = [line for line in full if line not in (full[header], cut)]
     assert [line for line in bounded if line not in (bounded[header], bounded[-2])] == kept
+
+
+async def opened(page: CurrentPage, body: str) -> Tab:
+    source = base64.b64encode(f"<!doctype html><meta charset=utf-8><title>t</title>{body}".encode()).decode()
+    await page._page.goto(f"data:text/html;base64,{source}")
+    return Tab(page)
+
+
+@pytest.mark.parametrize("sections", [3, 60], ids=["read whole", "read by parts"])
+async def test_a_reload_inside_a_burst(sections: int, page: CurrentPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    body = "".join(f"<section><h2>Part {n}</h2><p>Words on {n}.</p><p>More.</p></section>" for n in range(sections))
+    tab = await opened(page, body)
+    filled = get("structured").filled
+    before = await tab.observe("ax", filled)
+    post = page._cdp.post
+
+    async def torn(commands: Iterable[Command], *, session: str | None = None) -> list[Answer]:
+        given = list(commands)
+        if len(given) < 3:  # what is asked for alone
+            return await post(given, session=session)
+        answers = await post(given[:2], session=session)
+        await page._page.reload()
+        return answers + await post(given[2:], session=session)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(page._cdp, "post", torn)
+        with pytest.raises(DocumentReplaced, match=r"^The page was replaced by another document; observe again\.$"):
+            await tab.observe("ax", filled)
+    after = await tab.observe("ax", filled)
+    assert after.document != before.document
+    assert after.ax == before.ax
+
+
+async def test_what_a_document_left_unanswered_ends_with_it(page: CurrentPage) -> None:
+    await opened(page, "<p>Words</p>")
+    await page.document_nonce()
+    answer: Answer = asyncio.get_running_loop().create_future()
+    page._script.tie([answer])
+    await page._page.reload()
+    with pytest.raises(CdpError):
+        await asyncio.wait_for(answer, 10)
+    assert page._script.document is None
+
+
+async def test_the_next_read_asks_for_what_was_enough(page: CurrentPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    tab = await opened(page, f"<main>{LONG}</main>")
+    filled = get("structured").filled
+    post = page._cdp.post
+    batches: list[int] = []
+
+    async def counted(commands: Iterable[Command], *, session: str | None = None) -> list[Answer]:
+        given = list(commands)
+        if asked := sum(command.method == "Accessibility.queryAXTree" for command in given):
+            batches.append(asked)
+        return await post(given, session=session)
+
+    shown = []
+    for _ in range(2):
+        batches.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(page._cdp, "post", counted)
+            shown.append(render(await tab.observe("ax", filled), "structured").chars_shown)
+    assert shown[0] == shown[1]
+    assert len(batches) == 1

@@ -13,8 +13,9 @@ from formatters.render import render
 from harness.host.tab import Tab
 from observe.capture import capture
 from observe.errors import DocumentReplaced, Refusal
-from observe.model import ActionRef, Observation, Stamp
+from observe.model import ActionRef, Observation, Reads, Stamp
 from observe.model import DomObservation as Dom
+from observe.page import Filled
 
 if TYPE_CHECKING:
     from tests.harness.drivers.conftest import Opened
@@ -40,6 +41,9 @@ class Between:
     async def read_dom(self, stamp: Stamp, *, counted: bool = True, before: int = 0) -> Dom:
         await self._opened.mutate(self._script)
         return await self._opened.page.read_dom(stamp)
+
+    async def read_together(self, stamp: Stamp, filled: Filled) -> Reads | None:
+        return None
 
 
 def fields(ref: ActionRef) -> dict[str, Any]:
