@@ -107,7 +107,7 @@ class BoundedAxReader:
         Raises: as `read`.
         """
         start = time.perf_counter()
-        read = await self._read(filled, _Closing("observe", (stamp.nonce, False)))
+        read = await self._read(filled, _Closing("observe", (stamp.nonce, False, 0)))
         dom = decode_dom(read.closed, stamp)
         if dom.document != read.document:
             raise DocumentReplaced(REPLACED)
