@@ -7,11 +7,12 @@ of either read is given out (ADR-0124).
 import secrets
 import string
 import time
+from dataclasses import replace
 from typing import Literal
 
 from observe import limits
-from observe.errors import DocumentReplaced
-from observe.model import AxText, Observation, PageText, ReadCost, Stamp
+from observe.errors import DocumentReplaced, MalformedRead
+from observe.model import ActionRef, AxText, Observation, PageText, ReadCost, Stamp
 from observe.page import Filled, ReadablePage
 
 Body = Literal["ax", "text"]
@@ -28,9 +29,16 @@ def new_stamp() -> Stamp:
 
 
 async def capture(
-    page: ReadablePage, body: Body, stamp: Stamp | None = None, filled: Filled | None = None
+    page: ReadablePage,
+    body: Body,
+    stamp: Stamp | None = None,
+    filled: Filled | None = None,
+    *,
+    joined: bool = False,
 ) -> Observation:
     """Observe `page`; `body` says which read goes with the action refs, `filled` how much of a tree is needed.
+
+    `joined`: each ref also has the id of its element, by which it is found in the tree.
 
     Raises:
         DocumentReplaced: the main frame's document changed meanwhile. No ref of any observation is valid then.
@@ -51,6 +59,7 @@ async def capture(
     await _same(page, document)
     before_dom = time.perf_counter()
     dom = await page.read_dom(stamp, counted=filled is None)
+    refs = await _with_elements(page, stamp, dom.refs) if joined else dom.refs
     dom_ms = (time.perf_counter() - before_dom) * 1000
     if dom.document != document:
         raise DocumentReplaced(REPLACED)
@@ -60,7 +69,7 @@ async def capture(
         document=document,
         url=dom.url,
         title=dom.title,
-        refs=dom.refs,
+        refs=refs,
         refs_total=dom.total,
         ax=ax,
         page_text=page_text,
@@ -71,6 +80,13 @@ async def capture(
             total_ms=(time.perf_counter() - start) * 1000,
         ),
     )
+
+
+async def _with_elements(page: ReadablePage, stamp: Stamp, refs: tuple[ActionRef, ...]) -> tuple[ActionRef, ...]:
+    elements = await page.read_elements(stamp)
+    if len(elements) != len(refs):
+        raise MalformedRead("elements of the action refs")
+    return tuple(replace(ref, element=element) for ref, element in zip(refs, elements, strict=True))
 
 
 async def _same(page: ReadablePage, document: str) -> None:

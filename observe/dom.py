@@ -63,6 +63,26 @@ class _Dom(_Answer):
     refs: Annotated[list[_Ref], Field(max_length=limits.MAX_REFS)]
 
 
+class _Serialized(BaseModel):
+    """Chrome says more of a node than its id; none of that is used."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+
+class _NodeId(_Serialized):
+    backendNodeId: Annotated[int, Field(gt=0)]
+
+
+class _Node(_Serialized):
+    type: Literal["node"]
+    value: _NodeId
+
+
+class _Elements(_Serialized):
+    type: Literal["array"]
+    value: Annotated[list[_Node], Field(max_length=limits.MAX_REFS)]
+
+
 class _Text(_Answer):
     text: Annotated[str, Field(max_length=limits.MAX_TEXT_READ_CHARS)]
     total: int | None
@@ -104,6 +124,18 @@ def decode_dom(answer: Any, stamp: Stamp) -> DomObservation:
         for number, ref in enumerate(dom.refs, 1)
     )
     return DomObservation(document=dom.document, url=dom.url, title=dom.title, refs=refs, total=dom.total)
+
+
+def decode_elements(answer: Any) -> tuple[int, ...]:
+    """The ids in an array of elements, as Chrome's deep serialization gives it.
+
+    Raises:
+        MalformedRead: it is not of the agreed form.
+    """
+    try:
+        return tuple(node.value.backendNodeId for node in _Elements.model_validate(answer).value)
+    except ValidationError as error:
+        raise MalformedRead(f"elements: {_where(error)}") from error
 
 
 def decode_text(answer: Any) -> PageText:

@@ -339,6 +339,9 @@
     return { document: current, url: location.href, title: page.title(document), total, refs };
   };
 
+  /* The elements that carry this nonce, in the order of their refs. */
+  const elements = (nonce) => (nonce === stamped.nonce ? stamped.items.map(({ item }) => item) : []);
+
   /* Resolve a ref, or say why not; in the order of the contract. */
   const resolve = (nonce, n) => {
     if (nonce !== stamped.nonce || !(n >= 1 && n <= stamped.items.length)) return { status: "stale_ref" };
@@ -369,6 +372,6 @@
     return found;
   };
 
-  return { nonce: () => current, observe, text, resolve, roleOf, labels, valueOf, optionText, isDisabled, isReadonly,
+  return { nonce: () => current, observe, elements, text, resolve, roleOf, labels, valueOf, optionText, isDisabled, isReadonly,
     isShown, hasBox, passesA, isModal, isEditableHost, isTextual, deepAt, current: (n) => stamped.items[n - 1].item };
 }

@@ -13,6 +13,10 @@ class AxNode(NamedTuple):
     most one more than that of the node before it. `attributes` are already in the grammar's words and order
     (`level=2`, `checked=mixed`, `disabled`); `value` is None where the node has none to show. A named tuple, as a
     large page has tens of thousands.
+
+    `element` is DevTools' id of the DOM node; `around` are those of elements between it and its parent in the tree that
+    are no nodes themselves, outermost first, at most `limits.MAX_AROUND`. Both are known for the main document alone,
+    and none of them is ever shown.
     """
 
     depth: int
@@ -20,6 +24,8 @@ class AxNode(NamedTuple):
     name: str = ""
     value: str | None = None
     attributes: tuple[str, ...] = ()
+    element: int | None = None
+    around: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +70,16 @@ class ElementState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionRef:
-    """One element that an action may name. `ref` is `e<tag>_<n>`; `name` has at most 80 code points."""
+    """One element that an action may name. `ref` is `e<tag>_<n>`; `name` has at most 80 code points.
+
+    `element` is DevTools' id of the element, where it was asked for; it is never shown.
+    """
 
     ref: str
     role: str
     name: str
     state: ElementState = field(default_factory=ElementState)
+    element: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

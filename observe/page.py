@@ -31,3 +31,7 @@ class ReadablePage(Protocol):
     async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> DomObservation:
         """Stamp and describe the action refs, and end those of earlier observations. `counted`: also count the rest."""
         ...
+
+    async def read_elements(self, stamp: Stamp) -> tuple[int, ...]:
+        """DevTools' ids of the elements that the DOM read with this stamp gave refs, in their order."""
+        ...

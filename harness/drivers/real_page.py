@@ -18,7 +18,7 @@ from harness.drivers.inputs import Inputs
 from harness.drivers.page_script import REPLACED, PageScript
 from harness.drivers.script_answer import check, check_point
 from harness.drivers.settle import Settler
-from observe.dom import decode_dom, decode_text
+from observe.dom import decode_dom, decode_elements, decode_text
 from observe.errors import DialogOpen, DocumentReplaced, DriverGone, PageGone, TimedOut
 from observe.model import DomObservation, PageText, Stamp
 
@@ -62,6 +62,10 @@ class RealPage(ABC):
     async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> DomObservation:
         async with self._translated():
             return decode_dom(await self._script.call("observe", stamp.nonce, counted), stamp)
+
+    async def read_elements(self, stamp: Stamp) -> tuple[int, ...]:
+        async with self._translated():
+            return decode_elements(await self._script.nodes("elements", stamp.nonce))
 
     # ---- actions ----
 

@@ -88,6 +88,10 @@ class GuardedPage:
         self._check()
         return await self._read(self.inner.read_dom(stamp, counted=counted))
 
+    async def read_elements(self, stamp: Stamp) -> tuple[int, ...]:
+        self._check()
+        return await self._read(self.inner.read_elements(stamp))
+
     async def show(self) -> None:
         self._check()
         await self._read(self.inner.show())

@@ -38,7 +38,7 @@ class Tab:
         self._ended = True
         self._ends += 1
 
-    async def observe(self, body: Body, filled: Filled | None = None) -> Observation:
+    async def observe(self, body: Body, filled: Filled | None = None, *, joined: bool = False) -> Observation:
         """A new observation, as observe.capture; every earlier ref ends, also where this one is refused.
 
         Raises:
@@ -46,7 +46,7 @@ class Tab:
         """
         self._ended = True
         ends = self._ends
-        observation = await capture(self.page, body, filled=filled)
+        observation = await capture(self.page, body, filled=filled, joined=joined)
         self._latest, self._ended = observation, self._ends != ends
         return observation
 
