@@ -106,8 +106,8 @@ def _walk(frame: AxFrame) -> Iterator[AxNode]:
         if not (raw.get("ignored") or role in _WRAPPER_ROLES):
             yield _node(raw, role, depth, element, around)
             depth, around = depth + 1, ()
-        elif element is not None:
-            around = (*around, element)[-MAX_AROUND:]
+        else:
+            around = _around_below(around, element)
         if (child := owner.children.get(raw.get("backendDOMNodeId", -1))) is not None:
             inner = {node["nodeId"]: node for node in child.nodes}
             stack.extend((root, depth, child, inner, ()) for root in _roots(child.nodes))
@@ -119,6 +119,11 @@ def _walk(frame: AxFrame) -> Iterator[AxNode]:
                 below = {"nodeId": child_id, "role": {"value": _UNREAD}}
             if below is not None:
                 stack.append((below, depth, owner, known, around))
+
+
+def _around_below(around: tuple[int, ...], element: int | None) -> tuple[int, ...]:
+    """What stands around the nodes below an element that is left out."""
+    return around if element is None else (*around, element)[-MAX_AROUND:]
 
 
 def _node(raw: RawNode, role: str, depth: int, element: int | None, around: tuple[int, ...]) -> AxNode:
@@ -189,7 +194,7 @@ def _without_echoes(nodes: list[AxNode]) -> tuple[AxNode, ...]:
         while open_until and open_until[-1] <= index:
             open_until.pop()
         if _is_wrapper(node) and _children_at_most_one(nodes, ends, index):
-            around = _around_below(around, node) if end > index + 1 else ()
+            around = _around_below((*around, *node.around), node.element) if end > index + 1 else ()
             index += 1
             continue
         kept.append(_masked(node)._replace(depth=len(open_until), around=(*around, *node.around)[-MAX_AROUND:]))
@@ -200,11 +205,6 @@ def _without_echoes(nodes: list[AxNode]) -> tuple[AxNode, ...]:
         open_until.append(end)
         index += 1
     return tuple(kept)
-
-
-def _around_below(around: tuple[int, ...], wrapper: AxNode) -> tuple[int, ...]:
-    own = () if wrapper.element is None else (wrapper.element,)
-    return (*around, *wrapper.around, *own)[-MAX_AROUND:]
 
 
 def _subtree_ends(nodes: list[AxNode]) -> list[int]:

@@ -16,6 +16,7 @@ from harness.errors import PageNotObserved, UsageError, quoted
 from harness.host.tab import Tab
 from harness.targets.catalog import find_target
 from harness.trial.spec import Arm
+from observe.capture import Body
 from observe.errors import Refusal
 from observe.model import ActionRef, Observation
 
@@ -68,7 +69,8 @@ async def observe_once(address: str, arm: Arm, settings: Settings) -> Observed:
         try:
             await page.navigate(address)
             await page.settle()
-            observation = await Tab(page).observe("text" if formatter.needs == "text" else "ax", filled)
+            body: Body = "text" if formatter.needs == "text" else "ax"
+            observation = await Tab(page).observe(body, filled, joined=formatter.joined)
         except Refusal as refusal:
             raise PageNotObserved(f"the page {quoted(address)} was not observed: {refusal.message}") from refusal
         start = time.perf_counter()

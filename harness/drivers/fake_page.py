@@ -78,6 +78,11 @@ class FakePage:
         self._stamped = _Stamped(nonce=stamp.nonce, shown=tuple((one, reads.identity(one)) for one in first))
         return decode_dom(reads.dom_answer(self.document, self._nonce), stamp)
 
+    async def read_elements(self, stamp: Stamp) -> tuple[int, ...]:
+        self._same_document()
+        shown = self._stamped.shown if self._stamped.nonce == stamp.nonce else ()
+        return tuple(reads.element_id(element) for element, _ in shown)
+
     # ---- actions ----
 
     async def navigate(self, url: str) -> None:

@@ -12,6 +12,7 @@ from observe.page import Filled
 _REF = re.compile(rf"e([a-z0-9]{{{limits.TAG_CHARS}}})_([1-9][0-9]{{0,3}})", re.ASCII)
 
 NEVER_OBSERVED = "This tab was not observed yet; observe first."
+NO_REF = "This is no ref; a ref is written whole, such as e4k2p9z_1; observe again."
 STALE = "This ref is not of the latest observation of this tab; observe again."
 
 
@@ -66,6 +67,8 @@ class Tab:
             self._ended = True
             raise DocumentReplaced(REPLACED)
         match = _REF.fullmatch(ref)
-        if match is None or self._ended or match[1] != latest.stamp.tag or int(match[2]) > len(latest.refs):
+        if match is None:
+            raise StaleRef(NO_REF)
+        if self._ended or match[1] != latest.stamp.tag or int(match[2]) > len(latest.refs):
             raise StaleRef(STALE)
         return RefTarget(stamp=latest.stamp, n=int(match[2]))

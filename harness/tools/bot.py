@@ -135,7 +135,8 @@ class BotTools:
         tab = tabs.current
         start = time.perf_counter()
         try:
-            observation = await tab.observe(body, formatter.filled if self.bounded else None)
+            filled = formatter.filled if self.bounded else None
+            observation = await tab.observe(body, filled, joined=formatter.joined)
         except ObservationError:
             tabs.stages.add(body, (time.perf_counter() - start) * 1000)
             raise

@@ -35,6 +35,7 @@ class Between:
         self._opened, self._script = opened, script
         page = opened.page
         self.document_nonce, self.read_ax, self.read_text = page.document_nonce, page.read_ax, page.read_text
+        self.read_elements = page.read_elements
 
     async def read_dom(self, stamp: Stamp, *, counted: bool = True) -> Dom:
         await self._opened.mutate(self._script)
