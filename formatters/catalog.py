@@ -100,16 +100,16 @@ def _structured_filled(nodes: Sequence[AxNode]) -> float:
 
 def _inline(observation: Observation) -> Body:
     nodes, complete = _tree(observation, "inline")
-    inlined = inline.inline(nodes, observation.refs)
-    lines = inlined.lines if complete else inlined.lines[:-1]
-    bounded = (bound if complete else bound_beginning)("\n".join(lines) or EMPTY_PAGE, MAX_AX_CHARS, "AX text")
+    inlined = inline.inline(nodes, observation.refs, complete=complete)
+    text = "\n".join(inlined.lines) or EMPTY_PAGE
+    bounded = (bound if complete else bound_beginning)(text, MAX_AX_CHARS, "AX text")
     left = inline.left_out(inlined, observation.refs, bounded)
     return Body(label="AX text", bounded=bounded, verbatim=False, rules=inlined.rules, left=left)
 
 
 def _inline_filled(nodes: Sequence[AxNode]) -> float:
-    """Refs only add to what the nodes say. The last line does not count: what follows may change it."""
-    lines = inline.inline(nodes, ()).lines[:-1]
+    """Refs only add to what the nodes say. The last line does not count."""
+    lines = inline.inline(nodes, (), complete=False).lines
     return sum(len(line) + 1 for line in lines) / MAX_AX_CHARS
 
 

@@ -43,6 +43,8 @@ _OWN_WORDS = frozenset(
 )
 """The first text in one of these stands in the place of the name that it does not have."""
 
+_PICTURES = frozenset({"image", "img"})
+
 _LISTING = frozenset({"combobox", "listbox"})
 
 _OPTION = " | "
@@ -89,13 +91,18 @@ class Inlined:
     rules: dict[str, int]
 
 
-def inline(nodes: Sequence[AxNode], refs: Sequence[ActionRef]) -> Inlined:
-    """The tree as lines, one pass; the refs whose element it does not hold are in none of them."""
+def inline(nodes: Sequence[AxNode], refs: Sequence[ActionRef], *, complete: bool = True) -> Inlined:
+    """The tree as lines, one pass; the refs whose element it does not hold are in none of them.
+
+    Not `complete`: the nodes are only the beginning of the page's, and so the last line is left out, as it may go on.
+    """
     tree = list(placed(nodes, refs))
     writing = _Writing()
     for this, following in zip_longest(tree, islice(tree, 1, None)):
         writing.add(this, following)
-    return Inlined(lines=[line.text for line in writing.lines], shown=writing.shown, rules=writing.rules)
+    lines = [line.text for line in (writing.lines if complete else writing.lines[:-1])]
+    shown = [(line, ref) for line, ref in writing.shown if line < len(lines)]
+    return Inlined(lines=lines, shown=shown, rules=writing.rules)
 
 
 def lines_alone(refs: Iterable[ActionRef]) -> list[str]:
@@ -131,16 +138,15 @@ class _Writing:
         if this.ref is None and self._is_named_beside(node, following if below else None):
             told = replace(told, name="")
         bare = this.ref is None and not told.words
-        if bare and not below and self._is_left_out(node, following):
+        if bare and not below and self._is_left_out(node, told, following):
             return
         if bare and not node.name and node.role in _SCAFFOLDS:
             self.rules["scaffolds"] += 1
             label = around.label or node.role == "LabelText"
             self._around.append(around._replace(depth=this.depth, label=label, dash=None))
         elif bare and not node.name and node.role == "listitem":
-            if below:
-                self._around.append(_Around(this.depth, around.indent + " ", dash=len(self._dashes)))
-                self._dashes.append(around.indent)
+            self._around.append(_Around(this.depth, around.indent + " ", dash=len(self._dashes)))
+            self._dashes.append(around.indent)
         elif bare and not below and node.role == "StaticText":
             self._write_text(node.name.strip())
         elif this.ref is None and not below and node.role == "option" and self._is_open(around) and around.lists:
@@ -158,11 +164,12 @@ class _Writing:
         """Whether what it was written on is still the last line."""
         return around.line >= 0 and around.line == len(self.lines) - 1
 
-    def _is_left_out(self, node: AxNode, following: Placed | None) -> bool:
+    def _is_left_out(self, node: AxNode, told: Told, following: Placed | None) -> bool:
         if node.role in _SILENT or (node.role == "StaticText" and node.name.strip() in _PUNCTUATION):
             self.rules["markers"] += 1
             return True
-        if node.role == "StaticText" and self._is_echo(folded(node.name), following):
+        is_icon = node.role in _PICTURES and node.name != told.name
+        if is_icon or (node.role == "StaticText" and self._is_echo(folded(node.name), following)):
             self.rules["echoes"] += 1
             return True
         return False
@@ -180,7 +187,7 @@ class _Writing:
     def _is_named_beside(self, node: AxNode, child: Placed | None) -> bool:
         """Whether what the node stands in, or the first node in it, has the same name, as a link in a heading has."""
         name = folded(node.name)
-        if not name or node.role == "StaticText":
+        if not name or node.role in ("StaticText", "option"):
             return False
         return name == self._around[-1].told or (
             child is not None and child.node.role != "StaticText" and name in _names(child)

@@ -15,8 +15,8 @@ VERBATIM_NOTICE = (
 )
 
 
-INLINE_REFS = "e{tag}_N is the element with the number N before its role"
-"""How the refs are written that the lines of a text show by their numbers."""
+INLINE_REFS = "N before a role is e{tag}_N"
+"""How the refs are written of which the lines of a text show the numbers."""
 
 FURTHER_REFS = "Action refs that the text does not show:"
 

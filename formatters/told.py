@@ -107,4 +107,4 @@ def _once(shown: str, cut: Literal[True] | None, in_tree: str) -> _Once:
 def _has_own_role(node: AxNode, ref: ActionRef) -> bool:
     if node.role in _SAYS_NOTHING or node.role == "listitem" or (ref.role, node.role) in _SAME_ROLE:
         return False
-    return node.role != ref.role
+    return node.role.lower() != ref.role

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Literal
 
 _HEADER = re.compile(r"Action refs \(\d+ of \d+\+?\):")
-_INLINE = re.compile(r"Action refs \(\d+ of \d+\+?\): (e[0-9a-z]+_)N is .*")
+_INLINE = re.compile(r"Action refs \(\d+ of \d+\+?\): N before a role is (e[0-9a-z]+_)N")
 _FURTHER = "Action refs that the text does not show:"
 _REF = re.compile(r'(e[0-9a-z]+_[0-9]+) (\S+) (?=")')
 _NUMBERED = re.compile(r" *(?:- )*([0-9]+) (\S+)(?= \"| \[| \||$)")

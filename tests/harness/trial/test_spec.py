@@ -81,7 +81,7 @@ def test_the_digest_follows_every_part(change: dict[str, object]) -> None:
         ),
         (
             "current/local/conservative+bounded",
-            "the formatter conservative needs the whole page, not bounded; take structured",
+            "the formatter conservative needs the whole page, not bounded; take structured, inline",
         ),
     ],
 )
