@@ -22,6 +22,7 @@ CALLS: dict[str, Call] = {
     "read_ax": lambda page, _: page.read_ax(),
     "read_text": lambda page, _: page.read_text(),
     "read_dom": lambda page, _: page.read_dom(new_stamp()),
+    "read_elements": lambda page, target: page.read_elements(target.stamp),
     "click": lambda page, target: page.click(target),
     "type": lambda page, target: page.type(target, "text"),
     "select_option": lambda page, target: page.select_option(target, ("Small",)),
