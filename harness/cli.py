@@ -107,7 +107,9 @@ def observe(
     page: Annotated[str, typer.Argument(metavar="PAGE", help="A URL or an .html file.")],
     driver: Annotated[str, typer.Option(help="How the browser is spoken to.")] = "current",
     target: Annotated[str, typer.Option(help="Where the browser runs.")] = "local",
-    formatter: Annotated[str, typer.Option(help="conservative, verbatim, structured or page-text.")] = "conservative",
+    formatter: Annotated[
+        str, typer.Option(help="conservative, verbatim, structured, inline or page-text.")
+    ] = "conservative",
     ax: Annotated[AxRead, typer.Option(help="Read the whole tree, or as far as it is shown.")] = AxRead.FULL,
     headed: Headed = False,
     as_json: Json = False,

@@ -4,6 +4,7 @@ The script is called by the id of its object, which Chrome ends with its documen
 document, not even one of another process that counts its contexts anew.
 """
 
+import asyncio
 from contextlib import suppress
 from importlib.resources import files
 from typing import Any
@@ -122,21 +123,23 @@ class PageScript:
             DocumentReplaced, MalformedRead: as `call`.
         """
         try:
-            answer = await self._cdp.send(
-                "Runtime.callFunctionOn",
-                {
-                    "objectId": self._object,
-                    "functionDeclaration": f"function (...given) {{ return this.{name}(...given); }}",
-                    "arguments": [{"value": value} for value in arguments],
-                    "serializationOptions": _NODES_ALONE,
-                    "objectGroup": _GROUP,
-                },
-                timeout_s=SCRIPT_TIMEOUT_S,
+            answer, _ = await asyncio.gather(
+                self._cdp.send(
+                    "Runtime.callFunctionOn",
+                    {
+                        "objectId": self._object,
+                        "functionDeclaration": f"function (...given) {{ return this.{name}(...given); }}",
+                        "arguments": [{"value": value} for value in arguments],
+                        "serializationOptions": _NODES_ALONE,
+                        "objectGroup": _GROUP,
+                    },
+                    timeout_s=SCRIPT_TIMEOUT_S,
+                ),
+                self.release(),  # sent behind the call, and carried out after it
             )
         except CdpError as error:
             self._object = None
             raise DocumentReplaced(REPLACED) from error
-        await self.release()
         if "exceptionDetails" in answer:
             raise MalformedRead(f"page script: {name}")
         return answer["result"].get("deepSerializedValue")
