@@ -5,7 +5,7 @@ soon as the next one has begun.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from formatters.conservative import SCAFFOLDS
 from formatters.escape import json_string
 from formatters.placed import Placed, placed
 from formatters.refs import in_brackets
-from formatters.told import Told, folded, tell, tell_alone
+from formatters.told import Told, folded, has_words, tell, tell_alone
 from observe.model import ActionRef, AxNode
 
 _SCAFFOLDS = SCAFFOLDS | {"list", "rowgroup", "MenuListPopup"}
@@ -132,27 +132,24 @@ class _Writing:
         """The next node; `following` is the one after it, which tells what stands below and behind."""
         self._leave(this.depth)
         around, node = self._around[-1], this.node
-        below = following is not None and following.depth > this.depth
-        menu = below and following is not None and following.node.role == "MenuListPopup"
-        told = tell(node, this.ref, native_menu=menu)
-        if this.ref is None and self._is_named_beside(node, following if below else None):
-            told = replace(told, name="")
-        bare = this.ref is None and not told.words
-        if bare and not below and self._is_left_out(node, told, following):
+        below = following if following is not None and following.depth > this.depth else None
+        bare = this.ref is None and node.value is None and not has_words(node)
+        if bare and below is None and self._is_left_out(node, following):
             return
         if bare and not node.name and node.role in _SCAFFOLDS:
             self.rules["scaffolds"] += 1
             label = around.label or node.role == "LabelText"
-            self._around.append(around._replace(depth=this.depth, label=label, dash=None))
+            inside = (around.indent, around.line, around.told, around.value, around.takes_text, around.lists, label)
+            self._around.append(_Around(this.depth, *inside))
         elif bare and not node.name and node.role == "listitem":
             self._around.append(_Around(this.depth, around.indent + " ", dash=len(self._dashes)))
             self._dashes.append(around.indent)
-        elif bare and not below and node.role == "StaticText":
+        elif bare and below is None and node.role == "StaticText":
             self._write_text(node.name.strip())
-        elif this.ref is None and not below and node.role == "option" and self._is_open(around) and around.lists:
-            self._write_option(told, around.value)
+        elif this.ref is None and below is None and node.role == "option" and self._is_open(around) and around.lists:
+            self._write_option(tell(node, None, native_menu=False), around.value)
         else:
-            self._write(this, told)
+            self._write(this, below)
 
     def _leave(self, depth: int) -> None:
         while self._around[-1].depth >= depth:
@@ -164,11 +161,11 @@ class _Writing:
         """Whether what it was written on is still the last line."""
         return around.line >= 0 and around.line == len(self.lines) - 1
 
-    def _is_left_out(self, node: AxNode, told: Told, following: Placed | None) -> bool:
+    def _is_left_out(self, node: AxNode, following: Placed | None) -> bool:
         if node.role in _SILENT or (node.role == "StaticText" and node.name.strip() in _PUNCTUATION):
             self.rules["markers"] += 1
             return True
-        is_icon = node.role in _PICTURES and node.name != told.name
+        is_icon = node.role in _PICTURES and self._is_named_beside(node, None)
         if is_icon or (node.role == "StaticText" and self._is_echo(folded(node.name), following)):
             self.rules["echoes"] += 1
             return True
@@ -196,9 +193,9 @@ class _Writing:
     def _write_text(self, text: str) -> None:
         around = self._around[-1]
         if around.takes_text and self._is_open(around) and not self.lines[-1].told.name:
-            self.lines[-1].told = replace(self.lines[-1].told, name=text)
+            self.lines[-1].told = self.lines[-1].told._replace(name=text)
         else:
-            self._start(around.indent, Told(role="", name=text, words=()))
+            self._start(around.indent, Told("", text, ()))
 
     def _write_option(self, told: Told, value: str | None) -> None:
         """An option on the line of its control; the one that the control's value tells is left out."""
@@ -207,11 +204,15 @@ class _Writing:
         else:
             self.lines[-1].more.append(f"{_OPTION}{json_string(told.name)}{in_brackets(told.words)}")
 
-    def _write(self, this: Placed, told: Told) -> None:
+    def _write(self, this: Placed, below: Placed | None) -> None:
         node, around = this.node, self._around[-1]
+        menu = below is not None and below.node.role == "MenuListPopup"
+        told = tell(node, this.ref, native_menu=menu)
+        if this.ref is None and self._is_named_beside(node, below):
+            told = told._replace(name="")
         if node.role == "listitem":
             self._dashes.append(around.indent)
-            told = replace(told, role="") if this.ref is None and told.name else told
+            told = told._replace(role="") if this.ref is None and told.name else told
         self._start(around.indent, told)
         if this.ref is not None:
             self.shown.append((len(self.lines) - 1, this.ref))

@@ -14,11 +14,8 @@ class Placed(NamedTuple):
     ref: ActionRef | None
 
 
-class _Open(NamedTuple):
-    """A node that others may stand below. `element`: it stands for that element, which the tree has left out."""
-
-    depth: int
-    element: int | None
+_Open = tuple[int, int | None]
+"""Depth of a node that others may stand below; and the element that it stands for, where the tree has left that out."""
 
 
 def placed(nodes: Sequence[AxNode], refs: Sequence[ActionRef]) -> Iterator[Placed]:
@@ -29,16 +26,16 @@ def placed(nodes: Sequence[AxNode], refs: Sequence[ActionRef]) -> Iterator[Place
     waiting: dict[int | None, ActionRef] = {ref.element: ref for ref in refs if ref.element is not None}
     around: list[_Open] = []
     for node in nodes:
-        while around and not _holds(around[-1], node):
+        while around and around[-1][0] >= node.depth and not _stands_around(around[-1], node):
             around.pop()
         for element in node.around:
             if (ref := waiting.pop(element, None)) is not None:
                 yield Placed(len(around), AxNode(node.depth, "generic"), ref)
-                around.append(_Open(node.depth, element))
+                around.append((node.depth, element))
         yield Placed(len(around), node, waiting.pop(node.element, None))
-        around.append(_Open(node.depth, None))
+        around.append((node.depth, None))
 
 
-def _holds(outer: _Open, node: AxNode) -> bool:
+def _stands_around(outer: _Open, node: AxNode) -> bool:
     """An element that was left out has the depth of the nodes in it."""
-    return outer.depth < node.depth or (outer.depth == node.depth and outer.element in node.around)
+    return outer[0] == node.depth and outer[1] in node.around

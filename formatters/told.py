@@ -1,6 +1,6 @@
 """What one line of the formatter `inline` says of a node and of its ref: each word once."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from formatters.escape import json_string, one_line
@@ -23,8 +23,7 @@ class _Once(NamedTuple):
     other: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Told(NamedTuple):
     """`role` with the ref's number before it, where there is one; `name` as it is shown; `words` stand in brackets."""
 
     role: str
@@ -43,18 +42,23 @@ def folded(text: str) -> str:
     return " ".join(text.split())
 
 
+def has_words(node: AxNode) -> bool:
+    """Whether a node has an attribute that is told."""
+    return bool(node.attributes) and not all(_is_plain(word, node.role, False) for word in node.attributes)
+
+
 def tell(node: AxNode, ref: ActionRef | None, *, native_menu: bool) -> Told:
     """What is said of a node. `native_menu`: its options follow, so that whether they are open says nothing."""
     attributes = [word for word in node.attributes if not _is_plain(word, node.role, native_menu)]
     if ref is not None:
         return _with_ref(node, attributes, ref)
-    value = [] if node.value is None else [f"value={json_string(node.value)}"]
-    return Told(role=_role(node), name=node.name, words=(*value, *(one_line(word) for word in attributes)))
+    value = () if node.value is None else (f"value={json_string(node.value)}",)
+    return Told(_role(node), node.name, (*value, *map(one_line, attributes)))
 
 
 def tell_alone(ref: ActionRef) -> Told:
     """What is said of a ref whose element the tree does not show."""
-    return Told(role=_numbered(ref), name=ref.name, words=tuple(state_words(ref.state)))
+    return Told(_numbered(ref), ref.name, tuple(state_words(ref.state)))
 
 
 def _is_plain(word: str, role: str, native_menu: bool) -> bool:
@@ -91,7 +95,7 @@ def _with_ref(node: AxNode, attributes: list[str], ref: ActionRef) -> Told:
     words += [
         f"ax-{what}={json_string(other)}" for what, other in (("name", other_name), ("value", other_value)) if other
     ]
-    return Told(role=_numbered(ref), name=name, words=tuple(words))
+    return Told(_numbered(ref), name, tuple(words))
 
 
 def _once(shown: str, cut: Literal[True] | None, in_tree: str) -> _Once:

@@ -286,7 +286,7 @@ def observations(draw: st.DrawFn) -> Observation:
     )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(made=observations())
 def test_no_page_text_is_a_ref_a_fence_or_a_line(made: Observation) -> None:
     shown = render(made, "inline").text
@@ -300,7 +300,7 @@ def test_no_page_text_is_a_ref_a_fence_or_a_line(made: Observation) -> None:
     assert all(each.name == ref.name for each, ref in zip(read, made.refs, strict=True) if ref.name.split())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(made=observations(), end=st.integers(0, 9))
 def test_a_beginning_fills_no_more_than_the_same_lines_of_the_whole(made: Observation, end: int) -> None:
     assert made.ax is not None
