@@ -49,7 +49,8 @@ def has_words(node: AxNode) -> bool:
 
 def tell(node: AxNode, ref: ActionRef | None, *, native_menu: bool) -> Told:
     """What is said of a node. `native_menu`: its options follow, so that whether they are open says nothing."""
-    attributes = [word for word in node.attributes if not _is_plain(word, node.role, native_menu)]
+    role = "" if ref is not None and ref.role == "heading" else node.role  # a ref's role tells no level
+    attributes = [word for word in node.attributes if not _is_plain(word, role, native_menu)]
     if ref is not None:
         return _with_ref(node, attributes, ref)
     value = () if node.value is None else (f"value={json_string(node.value)}",)

@@ -147,6 +147,8 @@ def test_what_ref_and_tree_say_differently_is_both_told() -> None:
         AxNode(0, "textbox", "Code", "••••", element=5),
         AxNode(0, "generic", element=6),
         AxNode(0, "weird role", "x", element=None),
+        AxNode(0, "heading", "Fold", None, ("level=2",), element=7),
+        AxNode(0, "heading", "Go", None, ("level=3",), element=8),
     )
     refs = (
         ref(1, "textbox", "Born", value="2020-01-01"),
@@ -155,6 +157,8 @@ def test_what_ref_and_tree_say_differently_is_both_told() -> None:
         ref(4, "summary", "More", expanded="true"),
         ref(5, "textbox", "Code"),
         ref(6, "clickable", "cut", name_truncated=True),
+        ref(7, "heading", "Fold"),
+        ref(8, "clickable", "Go"),
     )
     assert text(nodes, *refs) == [
         '1 textbox "Born" [value="2020-01-01", level=2, ax-role=Date, ax-name="Birthday", ax-value="2020-01-02"]',
@@ -164,6 +168,8 @@ def test_what_ref_and_tree_say_differently_is_both_told() -> None:
         '5 textbox "Code" [value="••••"]',
         '6 clickable "cut" [name-truncated]',
         '"weird role" "x"',
+        '7 heading "Fold" [level=2]',
+        '8 clickable "Go" [ax-role=h3]',
     ]
 
 
