@@ -4,14 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from formatters import conservative, structured
+from formatters import conservative, inline, structured
 from formatters.conservative import Compacted
 from formatters.errors import MissingRead, NotNativeFormatter, UnknownFormatter
 from formatters.escape import encodable
 from formatters.page_text import format_page_text
 from formatters.paging import Whole
+from formatters.structured import EMPTY_PAGE
 from observe.limits import MAX_AX_CHARS
-from observe.model import AxNode, Observation
+from observe.model import ActionRef, AxNode, Observation
 from observe.page import Filled
 
 Need = Literal["native", "tree", "text"]
@@ -22,12 +23,16 @@ NativeRule = Callable[[str], Compacted]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """The formatted read. `label` heads its fence; `verbatim`: it may hold lines that look like nodes."""
+    """The formatted read. `label` heads its fence; `verbatim`: it may hold lines that look like nodes.
+
+    `left` are the refs that the text does not show; None: it shows none, and they stand before it.
+    """
 
     label: Literal["AX text", "Page text"]
     whole: Whole
     verbatim: bool
     rules: dict[str, int]
+    left: tuple[ActionRef, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +40,16 @@ class Formatter:
     """One way to show an observation. `function` raises MissingRead where the observation lacks the read it needs.
 
     `filled` says of the first nodes of a tree how much of the bound they fill; None: the formatter needs the whole.
+    `joined`: the refs must have the ids of their elements. Not `paged`: what it shows of a document has no further
+    pages, as the refs in its lines are those of one observation.
     """
 
     name: str
     needs: Need
     function: Callable[[Observation], Body]
     filled: Filled | None = None
+    joined: bool = False
+    paged: bool = True
 
 
 def get(name: str) -> Formatter:
@@ -82,14 +91,35 @@ def _verbatim(observation: Observation) -> Body:
 
 
 def _structured(observation: Observation) -> Body:
-    if observation.ax is None or observation.ax.nodes is None:
-        raise MissingRead("the formatter 'structured' needs the AX tree, which this observation has not read")
-    return ax_body(structured.compact(observation.ax.nodes), complete=observation.ax.complete)
+    nodes, complete = _tree(observation, "structured")
+    return ax_body(structured.compact(nodes), complete=complete)
 
 
 def _structured_filled(nodes: Sequence[AxNode]) -> float:
     """The last node does not count: what follows it may change it."""
     return (len(structured.compact(nodes[:-1]).text) - 1) / MAX_AX_CHARS if len(nodes) > 1 else 0.0
+
+
+def _inline(observation: Observation) -> Body:
+    nodes, complete = _tree(observation, "inline")
+    inlined = inline.inline(nodes, observation.refs, complete=complete)
+    text = "\n".join(inlined.lines) or EMPTY_PAGE
+    whole = Whole(text=text, limit=MAX_AX_CHARS, label="AX text", complete=complete)
+    left = inline.left_out(inlined, observation.refs, whole.first())
+    return Body(label="AX text", whole=whole, verbatim=False, rules=inlined.rules, left=left)
+
+
+def _inline_filled(nodes: Sequence[AxNode]) -> float:
+    """Refs only add to what the nodes say. The last line does not count."""
+    lines = inline.inline(nodes, (), complete=False).lines
+    return sum(len(line) + 1 for line in lines) / MAX_AX_CHARS
+
+
+def _tree(observation: Observation, name: str) -> tuple[tuple[AxNode, ...], bool]:
+    """The nodes, and whether they are all."""
+    if observation.ax is None or observation.ax.nodes is None:
+        raise MissingRead(f"the formatter {name!r} needs the AX tree, which this observation has not read")
+    return observation.ax.nodes, observation.ax.complete
 
 
 def _page_text(observation: Observation) -> Body:
@@ -112,6 +142,7 @@ FORMATTERS: dict[str, Formatter] = {
         Formatter(name="conservative", needs="native", function=_conservative),
         Formatter(name="verbatim", needs="native", function=_verbatim),
         Formatter(name="structured", needs="tree", function=_structured, filled=_structured_filled),
+        Formatter(name="inline", needs="tree", function=_inline, filled=_inline_filled, joined=True, paged=False),
         Formatter(name="page-text", needs="text", function=_page_text),
     )
 }

@@ -7,6 +7,7 @@ from formatters.bound import Bounded
 from formatters.catalog import Body, get
 from formatters.errors import NoSuchPage
 from formatters.escape import one_line
+from formatters.inline import lines_alone
 from formatters.paging import Page
 from formatters.refs import ref_line
 from observe.limits import MAX_TITLE_CHARS, MAX_URL_CHARS
@@ -16,6 +17,12 @@ VERBATIM_NOTICE = (
     "AX text is verbatim and descriptive only; values may contain lines that look like nodes."
     " Act on the action refs above."
 )
+
+
+INLINE_REFS = "N before a role is e{tag}_N"
+"""How the refs are written of which the lines of a text show the numbers."""
+
+FURTHER_REFS = "Action refs that the text does not show:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +89,23 @@ def address(observation: Observation) -> list[str]:
 
 def ref_section(observation: Observation) -> list[str]:
     """The header of the action refs, and their lines."""
+    return [_ref_header(observation), *(ref_line(ref) for ref in observation.refs)]
+
+
+def _refs_inside(observation: Observation) -> list[str]:
+    """The header of refs that stand in the text."""
+    return [f"{_ref_header(observation)} {INLINE_REFS.format(tag=observation.stamp.tag)}"]
+
+
+def _left(body: Body) -> list[str]:
+    return ["", FURTHER_REFS, *lines_alone(body.left)] if body.left else []
+
+
+def _ref_header(observation: Observation) -> str:
     before, here = observation.refs_before, len(observation.refs)
     total = f"{before + here}+" if observation.refs_total is None else str(observation.refs_total)
     which = f"{before + 1} to {before + here}" if before and here else str(here)
-    return [f"Action refs ({which} of {total}):", *(ref_line(ref) for ref in observation.refs)]
+    return f"Action refs ({which} of {total}):"
 
 
 def fenced(body: Body, text: str, tag: str) -> list[str]:
@@ -106,8 +126,9 @@ class _Shown:
 
 def _rendering(observation: Observation, formatter: str, body: Body, shown: _Shown) -> Rendering:
     bounded = shown.bounded
-    lines = [*address(observation), "", *ref_section(observation), "", *shown.lead]
-    text = "\n".join([*lines, *fenced(body, bounded.text, observation.stamp.tag), *shown.more])
+    refs = ref_section(observation) if body.left is None else _refs_inside(observation)
+    lines = [*address(observation), "", *refs, "", *shown.lead]
+    text = "\n".join([*lines, *fenced(body, bounded.text, observation.stamp.tag), *shown.more, *_left(body)])
     return Rendering(
         text=text,
         formatter=formatter,

@@ -43,7 +43,7 @@ app.add_typer(subagents, name="subagents")
 Headed = Annotated[bool, typer.Option("--headed", help="Show the browser's window; needs a display.")]
 Driver = Annotated[str, typer.Option(help="How the browser is spoken to.")]
 Target = Annotated[str, typer.Option(help="Where the browser runs.")]
-Formatter = Annotated[str, typer.Option(help="conservative, verbatim, structured or page-text.")]
+Formatter = Annotated[str, typer.Option(help="conservative, verbatim, structured, inline or page-text.")]
 PageOf = Annotated[str, typer.Argument(metavar="PAGE", help="A URL or an .html file.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, everything else on stderr.")]
 

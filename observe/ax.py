@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from observe.limits import MAX_AROUND
 from observe.model import AxNode
 
 RawNode = Mapping[str, Any]
@@ -93,22 +94,25 @@ def _roots(nodes: Sequence[RawNode]) -> list[RawNode]:
 def _walk(frame: AxFrame) -> Iterator[AxNode]:
     """Nodes in document order; those that are ignored give their place to their children."""
     by_id = {node["nodeId"]: node for node in frame.nodes}
-    stack: list[tuple[RawNode, int, AxFrame, dict[str, RawNode]]]
-    stack = [(root, 0, frame, by_id) for root in _roots(frame.nodes)]
+    stack: list[tuple[RawNode, int, AxFrame, dict[str, RawNode], tuple[int, ...]]]
+    stack = [(root, 0, frame, by_id, ()) for root in _roots(frame.nodes)]
     while stack:
-        raw, depth, owner, known = stack.pop()
+        raw, depth, owner, known, around = stack.pop()
         role = raw["role"]["value"] if "role" in raw else "none"
         if role in _BOX_ROLES:
             continue
         if role == _UNREAD:
             yield AxNode(depth, _UNREAD, raw["nodeId"])
             continue
+        element = raw.get("backendDOMNodeId") if owner is frame else None
         if not (raw.get("ignored") or role in _WRAPPER_ROLES):
-            yield _node(raw, role, depth)
-            depth += 1
+            yield _node(raw, role, depth, element, around)
+            depth, around = depth + 1, ()
+        else:
+            around = _around_below(around, element)
         if (child := owner.children.get(raw.get("backendDOMNodeId", -1))) is not None:
             inner = {node["nodeId"]: node for node in child.nodes}
-            stack.extend((root, depth, child, inner) for root in _roots(child.nodes))
+            stack.extend((root, depth, child, inner, ()) for root in _roots(child.nodes))
         elif role in _FRAME_ROLES:
             yield NOT_READ._replace(depth=depth)
         for child_id in reversed(raw.get("childIds", ())):
@@ -116,14 +120,19 @@ def _walk(frame: AxFrame) -> Iterator[AxNode]:
             if below is None and owner.partial:
                 below = {"nodeId": child_id, "role": {"value": _UNREAD}}
             if below is not None:
-                stack.append((below, depth, owner, known))
+                stack.append((below, depth, owner, known, around))
 
 
-def _node(raw: RawNode, role: str, depth: int) -> AxNode:
+def _around_below(around: tuple[int, ...], element: int | None) -> tuple[int, ...]:
+    """What stands around the nodes below an element that is left out."""
+    return around if element is None else (*around, element)[-MAX_AROUND:]
+
+
+def _node(raw: RawNode, role: str, depth: int, element: int | None, around: tuple[int, ...]) -> AxNode:
     name = _clean(raw["name"].get("value", "")) if "name" in raw else ""
     value = _value(raw["value"].get("value"), name) if "value" in raw else None
     properties = raw.get("properties")
-    return AxNode(depth, role, name, value, _attributes(properties) if properties else ())
+    return AxNode(depth, role, name, value, _attributes(properties) if properties else (), element, around)
 
 
 def _clean(value: Any) -> str:
@@ -161,12 +170,17 @@ def _merged(nodes: Iterator[AxNode]) -> list[AxNode]:
         if node.role == "StaticText":
             last = kept[-1] if kept else None
             if last is not None and last.role == "StaticText" and last.depth == node.depth:
-                kept[-1] = last._replace(name=last.name + node.name)
+                kept[-1] = last._replace(name=last.name + node.name, around=_shared(last.around, node.around))
                 continue
             if not node.name:
                 continue
         kept.append(node)
     return [node for node in kept if node.role != "StaticText" or not node.name.isspace()]
+
+
+def _shared(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """What both begin with: the elements that stand around both."""
+    return tuple(element for element, same in zip(one, other, strict=False) if element == same) if one != other else one
 
 
 def _without_echoes(nodes: list[AxNode]) -> tuple[AxNode, ...]:
@@ -175,15 +189,18 @@ def _without_echoes(nodes: list[AxNode]) -> tuple[AxNode, ...]:
     ends = _subtree_ends(nodes)
     kept: list[AxNode] = []
     open_until: list[int] = []  # ends of the kept nodes around the present one
+    around: tuple[int, ...] = ()  # of the wrappers that were just left out
     index = 0
     while index < len(nodes):
         node, end = nodes[index], ends[index]
         while open_until and open_until[-1] <= index:
             open_until.pop()
         if _is_wrapper(node) and _children_at_most_one(nodes, ends, index):
+            around = _around_below((*around, *node.around), node.element) if end > index + 1 else ()
             index += 1
             continue
-        kept.append(_masked(node)._replace(depth=len(open_until)))
+        kept.append(_masked(node)._replace(depth=len(open_until), around=(*around, *node.around)[-MAX_AROUND:]))
+        around = ()
         if _repeats(nodes, index, end):
             index = end
             continue
@@ -251,7 +268,7 @@ def write_native(nodes: Sequence[AxNode]) -> str:
     if not nodes:
         return "(empty page)"
     lines = []
-    for depth, role, name, value, attributes in nodes:
+    for depth, role, name, value, attributes, *_ in nodes:
         line = f"{'  ' * depth}- {role}"
         if name:
             line += f' "{name.translate(_JSON_ESCAPES)}"'

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from observe import limits
-from observe.errors import DocumentReplaced
+from observe.errors import DocumentReplaced, MalformedRead
 from observe.model import (
     AxNode,
     AxText,
@@ -61,11 +61,14 @@ async def capture(
     part = Part() if part is None else part
     filled = None if filled is None or part.matches is not None else _up_to(part.page, filled)
     start = time.perf_counter()
-    if body == "ax" and filled is not None and part == Part():
+    if body == "ax" and filled is not None and part == Part(joined=part.joined):
         reads = await page.read_together(stamp, filled)
         if reads is not None:
-            cost = ReadCost(ax_ms=reads.ax_ms, text_ms=None, dom_ms=reads.dom_ms, total_ms=_ms_since(start))
-            return _observation(stamp, reads.ax, _Refs(reads.dom, True), cost)
+            before_ids = time.perf_counter()
+            refs = _Refs(await _joined(page, stamp, reads.dom) if part.joined else reads.dom, True)
+            dom_ms = reads.dom_ms + _ms_since(before_ids)
+            cost = ReadCost(ax_ms=reads.ax_ms, text_ms=None, dom_ms=dom_ms, total_ms=_ms_since(start))
+            return _observation(stamp, reads.ax, refs, cost)
     document = await page.document_nonce()
     if part.document not in (None, document):
         raise DocumentReplaced(REPLACED)
@@ -114,7 +117,8 @@ class _Refs(NamedTuple):
 async def _refs(page: ReadablePage, stamp: Stamp, part: Part, *, counted: bool) -> _Refs:
     if part.matches is None:
         before = (part.page - 1) * limits.MAX_REFS
-        return _Refs(await page.read_dom(stamp, counted=counted, before=before), True)
+        dom = await page.read_dom(stamp, counted=counted, before=before)
+        return _Refs(await _joined(page, stamp, dom) if part.joined else dom, True)
     read = await page.read_elements()
     matching = await asyncio.to_thread(_matching, read, part.matches)  # a bot's pattern may take long
     dom = await page.read_chosen(stamp, matching[: limits.MAX_REFS])
@@ -133,6 +137,13 @@ def _up_to(page: int, filled: Filled) -> Filled:
         return filled(nodes) / needed
 
     return share
+
+
+async def _joined(page: ReadablePage, stamp: Stamp, dom: DomObservation) -> DomObservation:
+    ids = await page.read_ids(stamp)
+    if len(ids) != len(dom.refs):
+        raise MalformedRead("ids of the action refs' elements")
+    return replace(dom, refs=tuple(replace(ref, element=one) for ref, one in zip(dom.refs, ids, strict=True)))
 
 
 async def _same(page: ReadablePage, document: str) -> None:

@@ -83,6 +83,26 @@ class _Elements(_Answer):
     elements: Annotated[list[_Searched], Field(max_length=limits.MAX_SEARCHED_ELEMENTS)]
 
 
+class _Serialized(BaseModel):
+    """Chrome says more of a node than its id; none of that is used."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+
+class _NodeId(_Serialized):
+    backendNodeId: Annotated[int, Field(gt=0)]
+
+
+class _Node(_Serialized):
+    type: Literal["node"]
+    value: _NodeId
+
+
+class _Ids(_Serialized):
+    type: Literal["array"]
+    value: Annotated[list[_Node], Field(max_length=limits.MAX_REFS)]
+
+
 class _Text(_Answer):
     text: Annotated[str, Field(max_length=limits.MAX_TEXT_READ_CHARS)]
     total: int | None
@@ -142,6 +162,18 @@ def decode_elements(answer: Any) -> SearchedElements:
         SearchedElement(role=each.role, name=each.name, value=each.state.value, row=each.row) for each in read.elements
     )
     return SearchedElements(elements=elements, complete=read.complete)
+
+
+def decode_ids(answer: Any) -> tuple[int, ...]:
+    """The ids in an array of elements, as Chrome's deep serialization gives it.
+
+    Raises:
+        MalformedRead: it is not of the agreed form.
+    """
+    try:
+        return tuple(node.value.backendNodeId for node in _Ids.model_validate(answer).value)
+    except ValidationError as error:
+        raise MalformedRead(f"elements: {_where(error)}") from error
 
 
 def decode_text(answer: Any) -> PageText:

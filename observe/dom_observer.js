@@ -400,6 +400,9 @@
     return stampAll(nonce, items, null, 0);
   };
 
+  /* The elements that carry this nonce, in the order of their refs. */
+  const stampedItems = (nonce) => (nonce === stamped.nonce ? stamped.items.map(({ item }) => item) : []);
+
   /* Resolve a ref, or say why not; in the order of the contract. */
   const resolve = (nonce, n) => {
     if (nonce !== stamped.nonce || !(n >= 1 && n <= stamped.items.length)) return { status: "stale_ref" };
@@ -430,6 +433,6 @@
     return found;
   };
 
-  return { nonce: () => current, observe, elements, observeChosen, text, resolve, roleOf, labels, valueOf, optionText, isDisabled, isReadonly,
+  return { nonce: () => current, observe, elements, observeChosen, stampedItems, text, resolve, roleOf, labels, valueOf, optionText, isDisabled, isReadonly,
     isShown, hasBox, passesA, isModal, isEditableHost, isTextual, deepAt, current: (n) => stamped.items[n - 1].item };
 }

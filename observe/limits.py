@@ -48,6 +48,9 @@ NONCE_HEX_CHARS = 32
 TAG_CHARS = 6
 """Base-36 characters of an observation's tag: short, as it stands in every ref."""
 
+MAX_AROUND = 16
+"""Elements around one node of the accessibility tree that are no nodes themselves: more would cost more than linear."""
+
 MAX_FRAMES = 50
 """Child frames that are joined into one AX snapshot; those beyond are marked as not read."""
 

@@ -14,6 +14,10 @@ class AxNode(NamedTuple):
     most one more than that of the node before it. `attributes` are already in the grammar's words and order
     (`level=2`, `checked=mixed`, `disabled`); `value` is None where the node has none to show. A named tuple, as a
     large page has tens of thousands.
+
+    `element` is DevTools' id of the DOM node; `around` are those of elements between it and its parent in the tree that
+    are no nodes themselves, outermost first, at most `limits.MAX_AROUND`. Both are known for the main document alone,
+    and none of them is ever shown.
     """
 
     depth: int
@@ -21,6 +25,8 @@ class AxNode(NamedTuple):
     name: str = ""
     value: str | None = None
     attributes: tuple[str, ...] = ()
+    element: int | None = None
+    around: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +71,16 @@ class ElementState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionRef:
-    """One element that an action may name. `ref` is `e<tag>_<n>`; `name` has at most 80 code points."""
+    """One element that an action may name. `ref` is `e<tag>_<n>`; `name` has at most 80 code points.
+
+    `element` is DevTools' id of the element, where it was asked for; it is never shown.
+    """
 
     ref: str
     role: str
     name: str
     state: ElementState = field(default_factory=ElementState)
+    element: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +130,14 @@ class Part:
 
     `page` counts from 1; its refs are the elements behind the first 250 * (page - 1), or all of them where there are no
     more than 250. `document` is the nonce that the document must have; None: any. With `matches` the refs are those of
-    the elements that it holds for, wherever they stand.
+    the elements that it holds for, wherever they stand. `joined`: each ref also has the id of its element, by which it
+    is found in the tree; not with `matches`.
     """
 
     page: int = 1
     document: str | None = None
     matches: Callable[[SearchedElement], bool] | None = None
+    joined: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,3 +46,7 @@ class ReadablePage(Protocol):
     async def read_together(self, stamp: Stamp, filled: Filled) -> Reads | None:
         """`read_ax` and `read_dom` in one go, not counted, under one nonce; None: this driver has no faster way."""
         ...
+
+    async def read_ids(self, stamp: Stamp) -> tuple[int, ...]:
+        """DevTools' ids of the elements that the DOM read with this stamp gave refs, in their order."""
+        ...

@@ -17,7 +17,7 @@ from harness.config import Settings
 from harness.drivers.catalog import start_driver
 from harness.errors import PageNotObserved, UsageError, quoted
 from harness.targets.catalog import find_target
-from harness.trial.spec import Arm
+from harness.trial.spec import Arm, check_paged
 from observe.capture import capture
 from observe.errors import Refusal
 from observe.model import ActionRef, Observation, Part
@@ -63,8 +63,12 @@ async def observe_once(address: str, arm: Arm, settings: Settings, page: int | N
         TargetError, DriverError: the browser did not start or cannot be spoken to.
         PageNotObserved: the page could not be loaded within the driver's bound, or not be observed.
         NoSuchPage: the document ends before `page`.
+        SpecError: the formatter has no pages.
     """
-    observation = await _observed(address, arm, settings, Part(page=page or 1))
+    if page is not None:
+        check_paged(arm.formatter)
+    joined = get(arm.formatter).joined
+    observation = await _observed(address, arm, settings, Part(page=page or 1, joined=joined))
     reading = None if page is None else Reading()
     observed = _rendered(observation, lambda: render(observation, arm.formatter, reading))
     return replace(observed, paged=page is not None)
@@ -74,8 +78,9 @@ async def find_once(address: str, arm: Arm, settings: Settings, search: Search) 
     """Load `address` in a fresh browser, let it settle, search all of it.
 
     Raises:
-        TargetError, DriverError, PageNotObserved: as observe_once.
+        TargetError, DriverError, PageNotObserved, SpecError: as observe_once.
     """
+    check_paged(arm.formatter)
     part = Part(matches=lambda element: element_matches(search, element))
     observation = await _observed(address, arm, settings, part)
     return _rendered(observation, lambda: render_found(observation, arm.formatter, search))

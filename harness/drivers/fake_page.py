@@ -96,6 +96,11 @@ class FakePage:
     async def read_together(self, stamp: Stamp, filled: Filled) -> Reads | None:
         return None
 
+    async def read_ids(self, stamp: Stamp) -> tuple[int, ...]:
+        self._same_document()
+        shown = self._stamped.shown if self._stamped.nonce == stamp.nonce else ()
+        return tuple(reads.element_id(element) for element, _ in shown)
+
     # ---- actions ----
 
     async def navigate(self, url: str) -> None:

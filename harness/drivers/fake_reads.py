@@ -100,12 +100,18 @@ def ax_nodes(document: FakeDocument) -> tuple[AxNode, ...]:
 
 
 def _ax_of(element: FakeElement) -> list[AxNode]:
-    own = AxNode(0, _ax_role(element), fold(element.name), _ax_value(element), tuple(_ax_words(element)))
+    words = tuple(_ax_words(element))
+    own = AxNode(0, _ax_role(element), fold(element.name), _ax_value(element), words, element_id(element))
     popup = [AxNode(1, "MenuListPopup")] if _is_menu(element) else []
     depth = 1 + len(popup)
     chosen = element.chosen
     options = [AxNode(depth, "option", text, None, ("selected",) * (text in chosen)) for text in element.options]
     return [own, *popup, *options]
+
+
+def element_id(element: FakeElement) -> int:
+    """Stands for DevTools' id of an element: no other one that lives has the same."""
+    return id(element)
 
 
 def _is_menu(element: FakeElement) -> bool:

@@ -15,6 +15,13 @@ from observe.errors import DocumentReplaced, MalformedRead
 REPLACED = "The page was replaced by another document; observe again."
 _WORLD = "axtrial"
 _GROUP = "axtrial-nodes"
+_NODES_ALONE = {
+    "serialization": "deep",
+    "maxDepth": 2,
+    "additionalParameters": {"maxNodeDepth": 0, "includeShadowTree": "none"},
+}
+"""An array and the nodes in it, without what is below them."""
+
 _TRIES = 5
 """A document can be replaced while its world is made; one round trip later there is the next one."""
 
@@ -167,6 +174,34 @@ class PageScript:
         found = await self._cdp.send("Runtime.getProperties", wanted)
         items = [each["value"] for each in found["result"] if each["name"].isdecimal()]
         return [item.get("objectId", item.get("value")) for item in items]
+
+    async def nodes(self, name: str, *arguments: Any) -> Any:
+        """The array of nodes that a script function returns, as Chrome serializes it: with the DevTools id of each.
+
+        Raises:
+            DocumentReplaced, MalformedRead: as `call`.
+        """
+        try:
+            answer, _ = await asyncio.gather(
+                self._cdp.send(
+                    "Runtime.callFunctionOn",
+                    {
+                        "objectId": self._object,
+                        "functionDeclaration": f"function (...given) {{ return this.{name}(...given); }}",
+                        "arguments": [{"value": value} for value in arguments],
+                        "serializationOptions": _NODES_ALONE,
+                        "objectGroup": _GROUP,
+                    },
+                    timeout_s=SCRIPT_TIMEOUT_S,
+                ),
+                self.release(),  # sent behind the call, and carried out after it
+            )
+        except CdpError as error:
+            self._object = None
+            raise DocumentReplaced(REPLACED) from error
+        if "exceptionDetails" in answer:
+            raise MalformedRead(f"page script: {name}")
+        return answer["result"].get("deepSerializedValue")
 
     async def call_on(self, name: str, backend_id: int) -> Any:
         """The result of a script function of one node, as plain JSON data; None where there is no such node."""

@@ -20,7 +20,7 @@ from harness.drivers.page_script import REPLACED, PageScript
 from harness.drivers.press import Guarding, Press
 from harness.drivers.script_answer import check, check_point
 from harness.drivers.settle import Settler
-from observe.dom import decode_dom, decode_elements, decode_text
+from observe.dom import decode_dom, decode_elements, decode_ids, decode_text
 from observe.errors import DialogOpen, DocumentReplaced, DriverGone, PageGone, TimedOut
 from observe.model import DomObservation, PageText, SearchedElements, Stamp
 
@@ -82,6 +82,10 @@ class RealPage(ABC):
     async def read_chosen(self, stamp: Stamp, chosen: Sequence[int]) -> DomObservation:
         async with self._translated():
             return decode_dom(await self._script.call("observeChosen", stamp.nonce, list(chosen)), stamp)
+
+    async def read_ids(self, stamp: Stamp) -> tuple[int, ...]:
+        async with self._translated():
+            return decode_ids(await self._script.nodes("stampedItems", stamp.nonce))
 
     # ---- actions ----
 

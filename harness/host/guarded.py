@@ -100,6 +100,10 @@ class GuardedPage:
         self._check()
         return await self._read(self.inner.read_together(stamp, filled))
 
+    async def read_ids(self, stamp: Stamp) -> tuple[int, ...]:
+        self._check()
+        return await self._read(self.inner.read_ids(stamp))
+
     async def show(self) -> None:
         self._check()
         await self._read(self.inner.show())

@@ -14,6 +14,7 @@ from observe.page import Filled
 _REF = re.compile(rf"e([a-z0-9]{{{limits.TAG_CHARS}}})_([1-9][0-9]{{0,3}})", re.ASCII)
 
 NEVER_OBSERVED = "This tab was not observed yet; observe first."
+NO_REF = "This is no ref; a ref is written whole, such as e4k2p9z_1; observe again."
 STALE = "This ref is not of the latest observation of this tab; observe again."
 
 
@@ -50,7 +51,9 @@ class Tab:
         self._ended = True
         self._ends += 1
 
-    async def observe(self, body: Body, filled: Filled | None = None, page: int = 1) -> Observation:
+    async def observe(
+        self, body: Body, filled: Filled | None = None, page: int = 1, *, joined: bool = False
+    ) -> Observation:
         """A new observation, as observe.capture; every earlier ref ends, also where this one is refused. From page 2 on
         it goes on in the document of the latest one.
 
@@ -59,10 +62,10 @@ class Tab:
             Refusal, MalformedRead: as observe.capture.
         """
         if page == 1:
-            return await self._captured(body, filled, Part())
+            return await self._captured(body, filled, Part(joined=joined))
         if self._latest is None:
             raise StaleRef(NEVER_OBSERVED)
-        return await self._captured(body, filled, Part(page=page, document=self._latest.document))
+        return await self._captured(body, filled, Part(page=page, document=self._latest.document, joined=joined))
 
     async def find(self, body: Body, matches: Callable[[SearchedElement], bool]) -> Observation:
         """A new observation of the whole document, whose refs are those of the elements that match.
@@ -95,6 +98,8 @@ class Tab:
             self._ended = True
             raise DocumentReplaced(REPLACED)
         match = _REF.fullmatch(ref)
-        if match is None or self._ended or match[1] != latest.stamp.tag or int(match[2]) > len(latest.refs):
+        if match is None:
+            raise StaleRef(NO_REF)
+        if self._ended or match[1] != latest.stamp.tag or int(match[2]) > len(latest.refs):
             raise StaleRef(STALE)
         return RefTarget(stamp=latest.stamp, n=int(match[2]))

@@ -124,7 +124,8 @@ class ScriptedRoute:
         if body is None:
             raise _CannotGoOnError("the rendering has no fenced body")
         role, name = same[0].role, same[0].name
-        showing = [at for at, line in enumerate(body.lines) if body.shows(line, role, name)]
+        showing = [ref.at for ref in same if ref.at is not None]
+        showing = showing or [at for at, line in enumerate(body.lines) if body.shows(line, role, name)]
         if len(showing) != len(same):
             raise _CannotGoOnError(
                 f"the body shows {role} {quoted(name)} {len(showing)} times, but there are {len(same)} such refs"

@@ -46,7 +46,7 @@ class Look:
         """
         tab = tabs.current
         filled = self._formatter.filled if self.bounded else None
-        observation = await self._read(tabs, tab.observe(self.body, filled, page))
+        observation = await self._read(tabs, tab.observe(self.body, filled, page, joined=self._formatter.joined))
         with tabs.stages.measure("format"):
             rendering = self._rendered(tab, observation)
         if rendering.seen is not None:

@@ -156,6 +156,8 @@ def parse_arm(text: str) -> Arm:
         raise SpecError(f"the arm {quoted(text)}: the driver {driver} has no tree for {formatter}; take conservative")
     if bounded:
         check_bounded(driver, formatter)
+    if paging:
+        check_paged(formatter)
     ax: AxRead = "bounded" if bounded else "full"
     return Arm(driver=driver, target=target, formatter=formatter, ax=ax, paging=paging)
 
@@ -170,6 +172,16 @@ def check_bounded(driver: str, formatter: str) -> None:
     if FORMATTERS[formatter].filled is None:
         able = ", ".join(name for name, known in FORMATTERS.items() if known.filled is not None)
         raise SpecError(f"the formatter {formatter} needs the whole page, not bounded; take {able}")
+
+
+def check_paged(formatter: str) -> None:
+    """
+    Raises:
+        SpecError: what the formatter shows of a document has no further pages.
+    """
+    if not FORMATTERS[formatter].paged:
+        able = ", ".join(name for name, known in FORMATTERS.items() if known.paged)
+        raise SpecError(f"the formatter {formatter} shows a document's beginning alone, without pages; take {able}")
 
 
 def pick_tasks(names: Iterable[str] | None, known: Mapping[str, Task]) -> tuple[Task, ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from formatters.render import render
+from observe.capture import new_stamp
 from observe.errors import DocumentReplaced, LoadFailed, PageGone
 from observe.model import ActionRef, AxText, ElementState, Observation, PageText, ReadCost, Stamp
 from observe.page import Filled
@@ -70,6 +71,26 @@ SHOP_AX = """\
 - button "Receipt": No file chosen"""
 
 
+SHOP_INLINE = """\
+Action refs (11 of 11): N before a role is etag_N
+
+AX text <<tag
+h1 "Shop"
+"Welcome"
+1 textbox "Note" [value="old", required]
+2 textbox "Code" [value="A1", readonly]
+3 textbox "Locked" [value="B2", disabled]
+4 textbox "Secret" [value="••••"]
+5 textbox "Long" [value="{long}"]
+6 combobox "Size" [value="Large"] | "Small"
+7 checkbox "Gift" [checked=false]
+8 button "Save"
+9 button "Pay" [disabled]
+10 link "Next"
+11 input "Receipt" [value="No file chosen", ax-role=button]
+tag>>"""
+
+
 def without_marks(seen: Observation) -> Observation:
     """What is left of an observation without tag, nonce and times."""
     refs = tuple(replace(ref, ref=ref.ref.replace(seen.stamp.tag, "")) for ref in seen.refs)
@@ -91,6 +112,25 @@ async def test_rendering_of_a_page(stage: "Stage") -> None:
     head, _, body = render(seen, "conservative").text.partition("\n\nAX text is verbatim")
     assert head == expected.partition("\n\nAX text <<")[0]
     assert body.endswith(f"\n{seen.stamp.tag}>>")
+
+
+async def test_rendering_with_the_refs_in_the_tree(stage: "Stage") -> None:
+    await stage.load("shop")
+    seen = await stage.tab.observe("ax", joined=True)
+    if not is_tree(seen):
+        return
+    lines = render(seen, "inline").text.replace(seen.stamp.tag, "tag").replace("L" * 300, "{long}")
+    assert lines.partition("\n\n")[2] == SHOP_INLINE
+
+
+async def test_the_elements_of_the_refs(stage: "Stage") -> None:
+    await stage.load("shop")
+    await stage.page.document_nonce()
+    stamp = new_stamp()
+    refs = (await stage.page.read_dom(stamp)).refs
+    elements = await stage.page.read_ids(stamp)
+    assert len(set(elements)) == len(elements) == len(refs)
+    assert await stage.page.read_ids(new_stamp()) == ()
 
 
 async def test_native_text(stage: "Stage") -> None:

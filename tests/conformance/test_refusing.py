@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 STALE = "This ref is not of the latest observation of this tab; observe again."
 REPLACED = "The page was replaced by another document; observe again."
+NO_REF = "This is no ref; a ref is written whole, such as e4k2p9z_1; observe again."
 MISSING = "The element is no longer in the page; observe again."
 CHANGED = "The element's role, name or row is no longer what was shown; observe again."
 
@@ -54,12 +55,19 @@ async def test_a_ref_of_another_tab(stage: "Stage") -> None:
     assert (refused.value.message, await stage.read("saved"), await other.read("saved")) == (STALE, None, None)
 
 
-@pytest.mark.parametrize("form", ["e{tag}_0", "e{tag}_12", "e{tag}_08", "e{tag}_8 ", "{tag}_8", "e8", "Save", ""])
+async def test_a_number_beyond_the_last(stage: "Stage") -> None:
+    seen = await stage.observe("shop")
+    with pytest.raises(StaleRef) as refused:
+        await stage.tab.target(f"e{seen.stamp.tag}_12")
+    assert refused.value.message == STALE
+
+
+@pytest.mark.parametrize("form", ["e{tag}_0", "e{tag}_08", "e{tag}_8 ", "{tag}_8", "e8", "8", "_8", "Save", ""])
 async def test_nonsense_for_a_ref(stage: "Stage", form: str) -> None:
     seen = await stage.observe("shop")
     with pytest.raises(StaleRef) as refused:
         await stage.tab.target(form.format(tag=seen.stamp.tag))
-    assert refused.value.message == STALE
+    assert refused.value.message == NO_REF
 
 
 async def test_a_number_beyond_the_last_in_the_page_itself(stage: "Stage") -> None:

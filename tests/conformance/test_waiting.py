@@ -24,6 +24,7 @@ CALLS: dict[str, Call] = {
     "read_dom": lambda page, _: page.read_dom(new_stamp()),
     "read_elements": lambda page, _: page.read_elements(),
     "read_chosen": lambda page, _: page.read_chosen(new_stamp(), ()),
+    "read_ids": lambda page, target: page.read_ids(target.stamp),
     "click": lambda page, target: page.click(target),
     "type": lambda page, target: page.type(target, "text"),
     "select_option": lambda page, target: page.select_option(target, ("Small",)),

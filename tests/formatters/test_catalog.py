@@ -8,6 +8,9 @@ def test_names_and_needs() -> None:
         "conservative": "native",
         "verbatim": "native",
         "structured": "tree",
+        "inline": "tree",
         "page-text": "text",
     }
     assert all(get(name).name == name for name in FORMATTERS)
+    assert [name for name, formatter in FORMATTERS.items() if formatter.joined] == ["inline"]
+    assert [name for name, formatter in FORMATTERS.items() if formatter.filled] == ["structured", "inline"]

@@ -118,6 +118,7 @@ def test_lone_surrogates_are_escaped(observation: Make) -> None:
         ("conservative", "AX text"),
         ("verbatim", "AX text"),
         ("structured", "AX tree"),
+        ("inline", "AX tree"),
         ("page-text", "visible text"),
     ],
 )
@@ -136,5 +137,5 @@ def test_unknown_formatter(observation: Make) -> None:
     with pytest.raises(UnknownFormatter) as caught:
         render(observation(), "pretty")
     assert caught.value.message == (
-        "no formatter is called 'pretty'; there are conservative, verbatim, structured, page-text"
+        "no formatter is called 'pretty'; there are conservative, verbatim, structured, inline, page-text"
     )

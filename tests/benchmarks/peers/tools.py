@@ -119,19 +119,28 @@ class _AgentBrowser:
         return out.decode(errors="replace")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """How much of the tree is read, and how it is shown."""
+
+    formatter: str
+    ax: Literal["full", "bounded"]
+
+
 class _Ours:
-    def __init__(self, page: CurrentPage, ax: Literal["full", "bounded"]) -> None:
+    def __init__(self, page: CurrentPage, shown: Shown) -> None:
         self._page = page
         self._tab = Tab(page)
-        self._filled = get("structured").filled if ax == "bounded" else None
+        self._formatter = get(shown.formatter)
+        self._filled = self._formatter.filled if shown.ax == "bounded" else None
 
     async def load(self, address: str) -> None:
         await self._page.navigate(address)
 
     async def snapshot(self) -> Snapshot:
         start = time.perf_counter()
-        observation = await self._tab.observe("ax", self._filled)
-        text = render(observation, "structured").text
+        observation = await self._tab.observe("ax", self._filled, joined=self._formatter.joined)
+        text = render(observation, self._formatter.name).text
         return Snapshot(text=text, ms=(time.perf_counter() - start) * 1000)
 
 
@@ -208,13 +217,13 @@ async def browsergym(installed: Path, rooms: Path, chrome: str) -> AsyncIterator
 
 
 @asynccontextmanager
-async def ours(ax: Literal["full", "bounded"]) -> AsyncIterator[Tool]:
-    """Driver `current` with the formatter `structured`."""
+async def ours(shown: Shown) -> AsyncIterator[Tool]:
+    """Driver `current` with that formatter and read."""
     async with AsyncExitStack() as stack:
         host = await stack.enter_async_context(current.start())
         endpoint = await stack.enter_async_context(local(load_settings()))
         driver = await stack.enter_async_context(host.attach(endpoint))
-        yield _Ours(await driver.first_page(), ax)
+        yield _Ours(await driver.first_page(), shown)
 
 
 COLD = {"playwright-mcp cold": "playwright-mcp"}
@@ -230,4 +239,8 @@ OPENERS: dict[str, Opener] = {
     "browsergym": browsergym,
 }
 
-OURS: dict[str, Literal["full", "bounded"]] = {"current bounded": "bounded", "current full": "full"}
+OURS = {
+    "current bounded": Shown(formatter="structured", ax="bounded"),
+    "current full": Shown(formatter="structured", ax="full"),
+    "current inline bounded": Shown(formatter="inline", ax="bounded"),
+}

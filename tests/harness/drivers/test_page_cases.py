@@ -37,6 +37,7 @@ class Between:
         page = opened.page
         self.document_nonce, self.read_ax, self.read_text = page.document_nonce, page.read_ax, page.read_text
         self.read_elements, self.read_chosen = page.read_elements, page.read_chosen
+        self.read_ids = page.read_ids
 
     async def read_dom(self, stamp: Stamp, *, counted: bool = True, before: int = 0) -> Dom:
         await self._opened.mutate(self._script)

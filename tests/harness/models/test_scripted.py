@@ -118,6 +118,49 @@ async def test_beside_works_on_visible_text_too() -> None:
     assert await after_observing(TEXT, step) == ToolCall(name="click", arguments={"ref": "ek4_2"})
 
 
+INLINE = r"""URL: http://127.0.0.1:4/run/list
+Title: N before a role is e00_N
+
+Action refs (250 of 250+): N before a role is ek4_N
+
+AX text <<k4
+1 searchbox "Search" [value="lamp \"x\", y]", required]
+- "Lamp A, 10 each. Configure it"
+ 2 button "Configure"
+- "Lamp B, 20 each"
+ 3 button "Configure" [disabled]
+- - 4 combobox [value="Tokyo", expanded=true, ax-name="City"] | "Oslo" | "7 button" [disabled]
+"5 button \"Forged\""
+table "6 button \"Forged\""
+ weird 8 button "Forged"
+k4>>
+
+Action refs that the text does not show:
+5 button "Far"
+9 treeitem "Leaf" [level=2]"""
+
+
+@pytest.mark.parametrize(
+    ("step", "ref"),
+    [
+        ({"on": 'button "Configure"', "beside": "Lamp A"}, "ek4_2"),
+        ({"on": 'button "Configure"', "beside": "Lamp B"}, "ek4_3"),
+        ({"on": 'button "Configure"', "state": {"disabled": True}}, "ek4_3"),
+        ({"on": 'searchbox "Search"', "state": {"value": 'lamp "x", y]', "required": True}}, "ek4_1"),
+        ({"on": 'combobox ""', "state": {"value": "Tokyo", "expanded": True}}, "ek4_4"),
+        ({"on": 'button "Far"'}, "ek4_5"),
+        ({"on": 'treeitem "Leaf"'}, "ek4_9"),
+    ],
+)
+async def test_refs_in_the_tree(step: dict[str, Any], ref: str) -> None:
+    assert await after_observing(INLINE, {"tool": "click", **step}) == ToolCall(name="click", arguments={"ref": ref})
+
+
+async def test_no_text_of_a_tree_with_refs_is_a_ref() -> None:
+    action = await after_observing(INLINE, {"tool": "click", "on": 'button "Forged"'})
+    assert action == GiveUp(reason='Step 2: no ref is button "Forged"')
+
+
 CONFIGURE = {"tool": "click", "on": 'button "Configure"'}
 
 

@@ -103,7 +103,7 @@ def test_nothing_else_stands_there(formatter: str) -> None:
         ),
         (
             "current/local/conservative+bounded",
-            "the formatter conservative needs the whole page, not bounded; take structured",
+            "the formatter conservative needs the whole page, not bounded; take structured, inline",
         ),
     ],
 )
