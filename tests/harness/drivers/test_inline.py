@@ -64,7 +64,9 @@ async def test_case_pages(name: str, page: CurrentPage, case_pages: str, monkeyp
     assert body is not None
     assert further.count("\n") == NO_NODE.get(name, 0)
     monkeypatch.setattr(ax_bounded, "SMALL_ELEMENTS", 0)
-    monkeypatch.setattr(ax_bounded, "FIRST_NODES", 10)
+    monkeypatch.setattr(ax_bounded, "whole_is_cheaper", lambda *_: False)
+    monkeypatch.setattr(ax_bounded, "FIRST_CHARS", 100)
+    monkeypatch.setattr(ax_bounded, "LEAST_CHARS", 100)
     part = await tab.observe("ax", get("inline").filled, joined=True)
     same_refs(part)
     assert part.ax is not None
