@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from harness.drivers.ax_plan import SMALL_ELEMENTS, Plan, single, subtree, whole_is_cheaper
+from harness.drivers.ax_plan import Plan, single, subtree, whole_is_cheaper
 from harness.drivers.ax_read import AX_TIMEOUT_S, FRAME_TREE, AxReader, FramesBelow
 from harness.drivers.cdp import Answer, CdpConnection, CdpError, CdpTimeout, Command, answered
 from harness.drivers.page_script import REPLACED, SCRIPT_TIMEOUT_S, PageScript
@@ -124,10 +124,14 @@ class BoundedAxReader:
         """
         await self._script.install()
         await self._keep()
-        _, elements = await self._script.call("count")
-        if (script := self._script.document) is not None and elements <= SMALL_ELEMENTS:
-            self._small = (script, elements * GROWTH)
+        self._decide(*await self._script.call("measure", FIRST_CHARS, MOST_OF_SUBTREE))
         await self._cdp.send("Accessibility.getRootAXNode", timeout_s=AX_TIMEOUT_S)
+
+    def _decide(self, elements: int, nodes: int, calls: int) -> None:
+        """Whether the document that is there now is read whole, or these nodes of it by so many calls."""
+        self._small = None
+        if (document := self._script.document) is not None and whole_is_cheaper(elements, nodes, calls):
+            self._small = (document, elements * GROWTH)
 
     async def let_go(self) -> None:
         """Have Chrome keep no tree: of a document that loads it would be made anew with each part that arrives."""
@@ -170,9 +174,7 @@ class BoundedAxReader:
                 if self._known[0] != document:
                     self._known = (document, FIRST_CHARS)
                 plan = Plan(*await self._script.handles("plan", True, self._known[1], MOST_OF_SUBTREE))
-                self._small = None
-                if document is not None and whole_is_cheaper(plan.elements, plan.nodes, len(plan.roots)):
-                    self._small = (document, plan.elements * GROWTH)
+                self._decide(plan.elements, plan.nodes, len(plan.roots))
                 return plan
         raise DocumentReplaced(REPLACED)
 
