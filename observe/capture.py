@@ -1,7 +1,8 @@
 """One observation: the AX or text read and the DOM read of a single document, or a refusal.
 
 Nonce, read, nonce, DOM read, nonce. If any two of the nonces differ, the document was replaced in between and nothing
-of either read is given out (ADR-0124).
+of either read is given out (ADR-0124). A driver that reads both at once keeps to the same: a nonce before the tree, and
+the one that the DOM read saw, which is a single script, behind it; one more where anything was asked for after that.
 """
 
 import asyncio

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from harness.drivers.ax_plan import SMALL_ELEMENTS, Plan, single, subtree, whole_is_cheaper
-from harness.drivers.ax_read import AX_TIMEOUT_S, FRAME_TREE, AxReader, FramesBelow
+from harness.drivers.ax_plan import Plan, single, subtree, whole_is_cheaper
+from harness.drivers.ax_read import AX_TIMEOUT_S, FRAME_TREE, AxReader, FramesBelow, has_frames
 from harness.drivers.cdp import Answer, CdpConnection, CdpError, CdpTimeout, Command, answered
 from harness.drivers.page_script import REPLACED, SCRIPT_TIMEOUT_S, PageScript
 from observe.ax import AxFrame, Beginning, RawNode, read_beginning, write_native
@@ -124,10 +124,14 @@ class BoundedAxReader:
         """
         await self._script.install()
         await self._keep()
-        _, elements = await self._script.call("count")
-        if (script := self._script.document) is not None and elements <= SMALL_ELEMENTS:
-            self._small = (script, elements * GROWTH)
+        self._decide(*await self._script.call("measure", FIRST_CHARS, MOST_OF_SUBTREE))
         await self._cdp.send("Accessibility.getRootAXNode", timeout_s=AX_TIMEOUT_S)
+
+    def _decide(self, elements: int, nodes: int, calls: int) -> None:
+        """Whether the document that is there now is read whole, or these nodes of it by so many calls."""
+        self._small = None
+        if (document := self._script.document) is not None and whole_is_cheaper(elements, nodes, calls):
+            self._small = (document, elements * GROWTH)
 
     async def let_go(self) -> None:
         """Have Chrome keep no tree: of a document that loads it would be made anew with each part that arrives."""
@@ -170,9 +174,7 @@ class BoundedAxReader:
                 if self._known[0] != document:
                     self._known = (document, FIRST_CHARS)
                 plan = Plan(*await self._script.handles("plan", True, self._known[1], MOST_OF_SUBTREE))
-                self._small = None
-                if document is not None and whole_is_cheaper(plan.elements, plan.nodes, len(plan.roots)):
-                    self._small = (document, plan.elements * GROWTH)
+                self._decide(plan.elements, plan.nodes, len(plan.roots))
                 return plan
         raise DocumentReplaced(REPLACED)
 
@@ -190,9 +192,16 @@ class BoundedAxReader:
             self._small = None
         ax = await self._full.joined(whole, targets)
         tree_at = time.perf_counter()
-        return _Read(
-            ax, document, script.result(closing.name, *await answered([closed], SCRIPT_TIMEOUT_S)).get("value"), tree_at
-        )
+        value = script.result(closing.name, *await answered([closed], SCRIPT_TIMEOUT_S)).get("value")
+        if has_frames(*await answered([whole[-1], targets])):
+            await _still(script, document)
+        return _Read(ax, document, value, tree_at)
+
+
+async def _still(script: PageScript, document: str) -> None:
+    """What was asked for behind the closing function is of the same document too, or is refused."""
+    if decode_nonce(await script.call("nonce")) != document:
+        raise DocumentReplaced(REPLACED)
 
 
 class _Reading:
@@ -215,15 +224,16 @@ class _Reading:
         targets = await self._full.targets()
         *subtrees, tree, closed = await self._cdp.post([*plan.commands(), FRAME_TREE, last])
         await self._take(subtrees, plan)
-        frames = await self._full.frames(*await answered([tree, targets]))
+        below = await answered([tree, targets])
+        frames = await self._full.frames(*below)
         found, asked_again = await self._up_to(filled, frames)
         if found is None:
             return None
         ax = AxText(source="tree", text=write_native(found.nodes), nodes=found.nodes, complete=not found.gaps)
         tree_at = time.perf_counter()
         value = self._script.result(closing.name, *await answered([closed], SCRIPT_TIMEOUT_S)).get("value")
-        if asked_again and decode_nonce(await self._script.call("nonce")) != plan.document:
-            raise DocumentReplaced(REPLACED)
+        if asked_again or has_frames(*below):
+            await _still(self._script, plan.document)
         return _Read(ax, plan.document, value, tree_at)
 
     async def _up_to(self, filled: Filled, frames: FramesBelow) -> tuple[Beginning | None, bool]:

@@ -59,8 +59,15 @@
     }
     return [...count(), around.length, waiting.length === 0, nodes, ...around, ...roots];
   };
+  /* Elements of the document, and nodes and number of the subtrees that would be chosen; the plan stays as it is. */
+  const measure = (chars, most) => {
+    const kept = waiting;
+    const [, elements, around, , nodes, ...found] = plan(true, chars, most);
+    waiting = kept;
+    return [elements, nodes, found.length - around];
+  };
   /* How many are planned before this one; null: it is not planned at all. */
   const planned = (item) => { const at = waiting.findLastIndex(([each]) => each === item); return at < 0 ? null : waiting.length - 1 - at; };
 
-  return { count, plan, planned };
+  return { count, plan, measure, planned };
 }

@@ -8,13 +8,17 @@ SMALL_ELEMENTS = 100
 NODES_OF_ELEMENT = 1.8
 """DOM nodes for each element of a page, about."""
 
+NODE_OF_SUBTREE = 1.4
+"""What a node costs where a subtree is asked for, in nodes of the whole tree."""
+
 NODES_OF_CALL = 4
-"""What one more call costs, in nodes of an answer."""
+"""What one more call costs, in nodes of the whole tree."""
 
 
 def whole_is_cheaper(elements: int, nodes: int, calls: int) -> bool:
     """Whether all of a document is read sooner than these nodes by these calls."""
-    return elements <= SMALL_ELEMENTS or nodes + calls * NODES_OF_CALL >= elements * NODES_OF_ELEMENT
+    parts = nodes * NODE_OF_SUBTREE + calls * NODES_OF_CALL
+    return elements <= SMALL_ELEMENTS or parts >= elements * NODES_OF_ELEMENT
 
 
 class Plan:

@@ -175,6 +175,11 @@ class FramesBelow:
             seen = [node for _, frame in read if frame is not None for node in frame.nodes]
 
 
+def has_frames(tree: Json, targets: Json) -> bool:
+    """Whether there is any frame, by the answers to FRAME_TREE and `targets`; those of other tabs may count too."""
+    return bool(tree["frameTree"].get("childFrames") or targets["targetInfos"])
+
+
 def _by_parent(targets: list[Json]) -> dict[str, list[str]]:
     below: dict[str, list[str]] = {}
     for target in targets:

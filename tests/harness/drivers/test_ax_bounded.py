@@ -32,7 +32,6 @@ WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
 @pytest.fixture(autouse=True)
 def every_page_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small pages are otherwise read whole, and a batch would take in all of them."""
-    monkeypatch.setattr(ax_bounded, "SMALL_ELEMENTS", 0)
     monkeypatch.setattr(ax_bounded, "whole_is_cheaper", lambda *_: False)
     monkeypatch.setattr(ax_bounded, "FIRST_CHARS", 100)
     monkeypatch.setattr(ax_bounded, "LEAST_CHARS", 100)
