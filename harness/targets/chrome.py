@@ -33,6 +33,9 @@ APT_UPDATE_S = 180.0
 APT_INSTALL_S = 900.0
 """Seconds for about 100 MB of packages from a slow mirror."""
 
+APT_LOCK_S = 120
+"""Seconds that apt-get waits for another one that is at work."""
+
 NAMES = ("google-chrome-stable", "google-chrome", "chromium", "chromium-browser", "chrome", "google-chrome-beta")
 """Names in PATH, stable builds first."""
 
@@ -208,8 +211,9 @@ def _apt_install(report: Callable[[str], None]) -> None:
         raise SetupError("needs root; run: sudo apt-get install chromium")
     environment = {**whole_environment(), "DEBIAN_FRONTEND": "noninteractive"}
     report("installing Chromium with `apt-get install chromium` (takes a minute or more)")
-    _step(["apt-get", "update", "-q"], environment, APT_UPDATE_S)
-    install = ["apt-get", "install", "-q", "-y", "--no-install-recommends", "chromium"]
+    apt = ["apt-get", "-q", "-o", f"DPkg::Lock::Timeout={APT_LOCK_S}"]
+    _step([*apt, "update"], environment, APT_UPDATE_S)
+    install = [*apt, "install", "-y", "--no-install-recommends", "chromium"]
     _step(install, environment, APT_INSTALL_S)
 
 

@@ -30,7 +30,7 @@ ELEMENTS_PER_SECTION = 10
 def section(number: int) -> str:
     """Ten elements below the section: headings, text, links, lists, buttons and fields."""
     return (
-        f"<section><h2>Part {number}</h2><p>Some words on {number} and <a href='#{number}'>link {number}</a>.</p>"
+        f"<section><h2>Part {number}</h2><p>Some words on {number} and <a href='/parts/{number}'>link {number}</a>.</p>"
         f"<ul><li>first {number}</li><li><button>Act {number}</button></li></ul>"
         f"<label>Field {number} <input value='v{number}'></label></section>"
     )

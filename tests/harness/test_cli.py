@@ -18,6 +18,7 @@ from harness.commands.compare import known_tasks
 from harness.commands.observe_once import Observed, find_once, observe_once, observed_json
 from harness.config import load_settings
 from harness.drivers.fake import FakeHost, demo
+from harness.errors import SpecError
 from harness.host.tab import Tab
 from harness.targets.base import Endpoint
 from harness.trial.bot import PROMPT_DIGEST
@@ -165,6 +166,15 @@ async def test_a_page_and_a_search_as_json() -> None:
     assert ([ref["name"] for ref in found["refs"]], found["refs_total"], next(iter(found))) == (["Save"], 1, "url")
     with pytest.raises(NoSuchPage):
         await observe_once("http://fake.test/", arm, settings, 2)
+
+
+async def test_what_has_no_pages_is_refused_before_a_browser_starts() -> None:
+    arm = parse_arm("current/local/inline")
+    refused = "the formatter inline shows a document's beginning alone, without pages; "
+    with pytest.raises(SpecError, match=refused):
+        await observe_once("http://fake.test/", arm, load_settings(), 1)
+    with pytest.raises(SpecError, match=refused):
+        await find_once("http://fake.test/", arm, load_settings(), TextSearch("Save"))
 
 
 @pytest.mark.parametrize(

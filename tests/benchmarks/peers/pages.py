@@ -59,7 +59,7 @@ def _filled(elements: int, section: Callable[[int], str]) -> list[str]:
 def _section(number: int) -> str:
     """Ten elements: a heading, text, a link, a list, a button and a field."""
     return (
-        f"<section><h2>Part {number}</h2><p>Some words on {number} and <a href='#{number}'>link {number}</a>.</p>"
+        f"<section><h2>Part {number}</h2><p>Some words on {number} and <a href='/parts/{number}'>link {number}</a>.</p>"
         f"<ul><li>first {number}</li><li><button>Act {number}</button></li></ul>"
         f"<label>Field {number} <input value='v{number}'></label></section>"
     )
@@ -68,7 +68,7 @@ def _section(number: int) -> str:
 def _clickable(number: int) -> str:
     if number % 2:
         return f"<button>Do step {number}</button> "
-    return f"<a href='#{number}'>Go to place {number}</a> "
+    return f"<a href='/places/{number}'>Go to place {number}</a> "
 
 
 def _paragraph(number: int) -> str:

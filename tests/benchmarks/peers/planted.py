@@ -77,7 +77,7 @@ def general_fragments(word: Iterator[str]) -> tuple[tuple[Fragment, ...], tuple[
         _named("<h1>{}</h1>", word),
         _stated("<button disabled>{}</button>", word, DISABLED),
         _stated("<button aria-pressed='true'>{}</button>", word, PRESSED),
-        _named("<a href='#there'>{}</a>", word),
+        _named("<a href='/there'>{}</a>", word),
         _named("<ul><li>{}</li><li>{}</li></ul>", word, 2),
         _named("<label>{} <input value='{}'></label>", word, 2),
         _stated("<label><input type='checkbox' checked> {}</label>", word, CHECKED),
@@ -88,7 +88,7 @@ def general_fragments(word: Iterator[str]) -> tuple[tuple[Fragment, ...], tuple[
         _named("<label>{} <input value='{}'></label>", word, 2),
         _stated("<button aria-expanded='true'>{}</button>", word, EXPANDED),
         _named("<p>{}</p>", word),
-        _named("<a href='#there'>{}</a>", word),
+        _named("<a href='/there'>{}</a>", word),
         _named("<button>{}</button>", word),
     )
     return near, far

@@ -175,7 +175,7 @@ def test_install_steps_run_their_programs(
     empty_machine: Path, program: MakeProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = empty_machine.parent / "log"
-    program(empty_machine / "apt-get", f'echo "$*" "$DEBIAN_FRONTEND" >> {log}; [ "$1" = update ] || exit 100')
+    program(empty_machine / "apt-get", f'echo "$*" "$DEBIAN_FRONTEND" >> {log}; [ "$4" = update ] || exit 100')
     program(empty_machine / "python", "echo Downloading >&2; echo Error: refused >&2; exit 1")
     monkeypatch.setenv("PATH", f"{empty_machine}:/usr/bin:/bin")
     monkeypatch.setattr("sys.executable", str(empty_machine / "python"))
@@ -186,8 +186,9 @@ def test_install_steps_run_their_programs(
     with pytest.raises(SetupError, match=r'^exit code 100, ""$'):
         chrome._apt_install(lambda _: None)
 
+    apt = "-q -o DPkg::Lock::Timeout=120"
     assert log.read_text() == (
-        "update -q noninteractive\ninstall -q -y --no-install-recommends chromium noninteractive\n"
+        f"{apt} update noninteractive\n{apt} install -y --no-install-recommends chromium noninteractive\n"
     )
 
 

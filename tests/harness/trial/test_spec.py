@@ -105,9 +105,14 @@ def test_nothing_else_stands_there(formatter: str) -> None:
             "current/local/conservative+bounded",
             "the formatter conservative needs the whole page, not bounded; take structured, inline",
         ),
+        (
+            "current/local/inline+bounded+paging",
+            "the formatter inline shows a document's beginning alone, without pages; "
+            "take conservative, verbatim, structured, page-text",
+        ),
     ],
 )
-def test_what_needs_whole_pages_is_not_bounded(arm: str, said: str) -> None:
+def test_what_does_not_go_together(arm: str, said: str) -> None:
     with pytest.raises(SpecError) as refused:
         parse_arm(arm)
     assert refused.value.message == said
