@@ -63,7 +63,6 @@ async def test_case_pages(name: str, page: CurrentPage, case_pages: str, monkeyp
     body, further = read_body(render(seen, "inline").text), render(seen, "inline").text.partition(FURTHER)[2]
     assert body is not None
     assert further.count("\n") == NO_NODE.get(name, 0)
-    monkeypatch.setattr(ax_bounded, "SMALL_ELEMENTS", 0)
     monkeypatch.setattr(ax_bounded, "whole_is_cheaper", lambda *_: False)
     monkeypatch.setattr(ax_bounded, "FIRST_CHARS", 100)
     monkeypatch.setattr(ax_bounded, "LEAST_CHARS", 100)
@@ -72,7 +71,9 @@ async def test_case_pages(name: str, page: CurrentPage, case_pages: str, monkeyp
     assert part.ax is not None
     shown = read_body(render(part, "inline").text)
     assert shown is not None
-    assert shown.lines if part.ax.complete else shown.lines[:-1] == body.lines if part.ax.complete else body.lines[:-1]
+    whole = shown.lines if part.ax.complete else shown.lines[:-1]
+    assert whole == body.lines[: len(whole)]
+    assert (len(whole) == len(body.lines)) == part.ax.complete
 
 
 async def test_refs_stand_where_their_elements_do(page: CurrentPage) -> None:
