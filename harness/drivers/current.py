@@ -81,6 +81,12 @@ class CurrentDriver:
             DriverError: it cannot be opened.
         """
         try:
+            return await self._owner_page()
+        except DriverError:  # the renderer that Chrome keeps ready for the next page may just have died with others
+            return await self._owner_page()
+
+    async def _owner_page(self) -> OwnerPage:
+        try:
             page = await self._context.new_page()
         except PlaywrightError as error:
             raise DriverError("Chrome did not open a new page.") from error

@@ -223,6 +223,6 @@ async def real(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyte
                 made.failing_disposals = 0
                 await made.provider.close()
     monkeypatch.undo()
-    left = [child.name() for child in psutil.Process().children(recursive=True) if child.pid not in children]
+    left = [str(child) for child in psutil.Process().children(recursive=True) if child.pid not in children]
     assert (left, list(temp.iterdir())) == ([], [])
     temp.rmdir()
