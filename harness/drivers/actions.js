@@ -163,6 +163,29 @@
     if (isEditableHost(item)) getSelection().selectAllChildren(item);
     else item.select();
   };
+  /* The text for one field: whether it would get it is asked of every event that would put it there. A page that moves
+     the focus meanwhile gets none of them. Frames are not heard, so a text of which nothing was heard may be in one. */
+  const TYPING_MS = 15_000; // as with a press: a text that never came must not cost a person's keys their effect
+  let typing = null;
+  const receives = (item) => {
+    const why = activeDeep() !== item ? "the page took the focus from it" : fieldRefusal(item);
+    return why === null ? { status: "ok" } : { status: "not_editable", why };
+  };
+  const onTyping = (event) => {
+    if (performance.now() > typing.until) return endTyping();
+    const refused = typing.verdict !== null && typing.verdict.status !== "ok";
+    if (!refused && event.type !== "keyup") typing.verdict = receives(typing.item);
+    if (typing.verdict === null || typing.verdict.status === "ok") return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+  };
+  const expectTyping = (item) => {
+    typing = { item, verdict: null, until: performance.now() + TYPING_MS };
+    axtrialFirst.typing = onTyping;
+    axtrialFirst.listen();
+  };
+  const endTyping = () => { typing = axtrialFirst.typing = null; };
+
   /* Focus the field and select what it holds, so that inserted text replaces it; picked values are set here. */
   const type = async (nonce, n, value) => {
     let found = resolve(nonce, n);
@@ -179,6 +202,7 @@
     if (found.status !== "ok") return found;
     if (activeDeep() !== item || fieldRefusal(item) !== null) return { status: "not_editable", why: "it does not take the focus" };
     selectAll(item);
+    expectTyping(item);
     return { status: "ok", typed: false, empty: valueOf(item) === "" && !(is(item, HTMLInputElement) && item.value !== "") };
   };
 
@@ -247,7 +271,14 @@
     const item = observer.current(n);
     return is(item, HTMLInputElement) && item.type === "password" ? null : cut(valueOf(item), limits.value)[0];
   };
+  /* What became of the text, which was sent, and what the field holds now. */
+  const typed = (nonce, n) => {
+    const heard = typing === null || typing.verdict !== null;
+    const verdict = typing === null ? { status: "ok" } : typing.verdict ?? receives(typing.item);
+    endTyping();
+    return verdict.status === "ok" ? { status: "ok", value: valueNow(nonce, n) } : { ...verdict, heard };
+  };
 
-  return { click, type, selectOption, upload, unmark, marked: () => marked, settle, valueNow, arm, met,
+  return { click, type, selectOption, upload, unmark, marked: () => marked, settle, typed, arm, met,
     disarm, size: () => [innerWidth, innerHeight] };
 }

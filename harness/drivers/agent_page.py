@@ -19,7 +19,7 @@ from harness.drivers.base import Dialog, DialogKind, RefTarget
 from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json
 from harness.drivers.load_failure import load_failure, refuse_relative
 from harness.drivers.press import Guarding
-from harness.drivers.real_page import NO_ANSWER, SCREENSHOT_QUALITY, RealPage
+from harness.drivers.real_page import ALIVE_S, BROWSER_ENDED, NO_ANSWER, SCREENSHOT_QUALITY, RealPage
 from observe.errors import (
     DialogOpen,
     DriverGone,
@@ -115,7 +115,7 @@ class AgentPage(RealPage):
                 await self._input(lambda: self._native.send("inserttext", text=text))
             elif not (ready["typed"] or ready["empty"]):
                 await self._input(lambda: self._native.send("press", key="Delete"))
-        return await self._value_now(target)
+        return await self._typed(target)
 
     async def _give_file(self, _mark: str, path: Path) -> None:
         async with self._translated():
@@ -195,7 +195,7 @@ class AgentPage(RealPage):
                 await self._close_tab()
             raise PageGone(HELD_UP, input_sent=sent) from held
         except NativeFault as fault:
-            if fault.code == "tab_gone" or self.lost.is_set():
+            if fault.code == "tab_gone" or await self._is_gone():
                 raise await self._gone(sent) from fault
             if fault.code == "page_wedged":
                 raise TimedOut(NO_ANSWER, input_sent=sent) from fault
@@ -205,12 +205,20 @@ class AgentPage(RealPage):
                 raise refused(NOT_DONE, input_sent=True) from fault
             raise MalformedRead(f"native {fault.action}") from fault
 
+    async def _is_gone(self) -> bool:
+        """Whether the tab is gone. The child may know before we do; Chrome answers this without the page."""
+        with suppress(CdpClosed, CdpError, CdpTimeout):
+            await self._cdp.send("Target.getTargetInfo", timeout_s=ALIVE_S)
+        return self.lost.is_set() or self._cdp.closed.is_set()
+
     def _on_closed(self) -> None:
         if not self._child.ending:  # then each command tells by itself why
             super()._on_closed()
 
     async def _gone(self, sent: bool | None) -> PageGone | DriverGone:
-        """As every page; a dead browser ends the child too."""
+        """As every page; a dead browser ends the child too, and a child that is ended takes the browser along."""
+        if self._child.ending:
+            return DriverGone(BROWSER_ENDED, input_sent=sent)
         gone = await super()._gone(sent)
         if isinstance(gone, DriverGone):
             await self._child.abort()

@@ -131,7 +131,7 @@ class CurrentPage(RealPage):
             await self._input(lambda: self._page.keyboard.insert_text(text))
         elif not (ready["typed"] or ready["empty"]):
             await self._input(lambda: self._page.keyboard.press("Delete"))
-        return await self._value_now(target)
+        return await self._typed(target)
 
     async def _give_file(self, mark: str, path: Path) -> None:
         try:

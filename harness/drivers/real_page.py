@@ -18,7 +18,7 @@ from harness.drivers.file_chooser import answer_file_chooser
 from harness.drivers.inputs import Inputs
 from harness.drivers.page_script import REPLACED, PageScript
 from harness.drivers.press import Guarding, Press
-from harness.drivers.script_answer import check, check_point
+from harness.drivers.script_answer import check, check_point, check_typed
 from harness.drivers.settle import Settler
 from observe.dom import decode_dom, decode_elements, decode_ids, decode_text
 from observe.errors import DialogOpen, DocumentReplaced, DriverGone, PageGone, TimedOut
@@ -30,6 +30,7 @@ ALIVE_S = 2.0
 """Seconds in which a living browser answers: who has lost the tab asks it whether only the tab is gone."""
 
 CLOSED = "The tab was closed."
+BROWSER_ENDED = "The browser ended."
 HELD_UP = "The dialog was answered, but the click that it had held up was refused. "
 CRASHED = "The page crashed."
 NO_ANSWER = "The page did not answer in time."
@@ -146,17 +147,22 @@ class RealPage(ABC):
             except DialogOpen as opened:  # the focus or the set value opened it
                 raise _sent(opened) from opened
 
-    async def _value_now(self, target: RefTarget) -> str | None:
+    async def _typed(self, target: RefTarget) -> str | None:
+        """What the field holds once it was sent its text; None where that cannot be told, or is secret.
+
+        Raises:
+            NotEditable: the text was sent when this was no longer the field with the focus.
+        """
         if self.dialog is not None:
             return None
         async with self._translated(sent=True):
             try:
-                value = await self._script.call("valueNow", target.stamp.nonce, target.n)
+                answer = await self._script.call("typed", target.stamp.nonce, target.n)
             except DocumentReplaced:
                 return None
             except DialogOpen:
                 return None  # the text was sent, and opened the dialog a moment later
-        return value if isinstance(value, str) else None
+        return check_typed(answer)
 
     async def select_option(self, target: RefTarget, labels: tuple[str, ...]) -> None:
         async with self._translated():
@@ -259,7 +265,7 @@ class RealPage(ABC):
         try:
             await self._browser.send("Browser.getVersion", timeout_s=ALIVE_S)
         except (CdpClosed, CdpError, CdpTimeout):
-            return DriverGone("The browser ended.", input_sent=sent)
+            return DriverGone(BROWSER_ENDED, input_sent=sent)
         return PageGone(CRASHED if self._crashed else CLOSED, input_sent=sent)
 
     async def _refuse_lost(self) -> None:

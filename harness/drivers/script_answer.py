@@ -14,6 +14,8 @@ from observe.errors import (
 
 STALE = "This ref is not of the latest observation of this tab; observe again."
 MISSING = "The element is no longer in the page; observe again."
+WITHHELD = " The text was kept from the page."
+ASTRAY = " Where the text went is not known."
 CHANGED = "The element's role, name or row is no longer what was shown; observe again."
 
 
@@ -45,6 +47,21 @@ def check(answer: Any) -> dict[str, Any]:
             raise Covered(f"The element is covered by another one ({answer['by']}); nothing was clicked.")
         case _:
             raise MalformedRead("action status")
+
+
+def check_typed(answer: Any) -> str | None:
+    """What a field holds, in an answer on the text that was sent to it; None where it is secret or cannot be told.
+
+    Raises:
+        NotEditable: the field did not have the focus, or could not be edited, when the text came.
+        MalformedRead: as `check`.
+    """
+    try:
+        value = check(answer).get("value")
+    except NotEditable as refusal:
+        what = WITHHELD if answer.get("heard") else ASTRAY
+        raise NotEditable(refusal.message + what, input_sent=True) from refusal
+    return value if isinstance(value, str) else None
 
 
 def check_point(x: float, y: float, size: Any) -> None:
