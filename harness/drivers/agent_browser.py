@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 from harness.config import Settings
-from harness.drivers.agent_calls import Bounds, HeldUp, NativeChild, Queue
+from harness.drivers.agent_calls import HeldUp, NativeChild
 from harness.drivers.agent_child import native_child
 from harness.drivers.agent_page import AgentPage
+from harness.drivers.agent_queue import Bounds, Queue
 from harness.drivers.cdp import CdpClosed, CdpError, CdpTimeout, Json, open_cdp
 from harness.drivers.lives import Lives, lives
 from harness.drivers.native_pin import NativeBinary, find_native

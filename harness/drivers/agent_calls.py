@@ -6,48 +6,25 @@ does not answer as agreed ends the whole driver: its children and Chrome. Nothin
 
 import asyncio
 import re
-import signal
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import orjson
 
-from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, decode
-from harness.drivers.other_tabs import OtherTabs
-from harness.errors import quoted
-from harness.leftovers import HARD, kill_group
-from harness.process import OwnedProcess, finish
+from harness.drivers.agent_queue import Queue
+from harness.drivers.cdp import decode
 from observe.errors import DriverGone, TimedOut
 
-CLOSE_S = 2.0
-"""Seconds between the polite and the hard end of the children and of Chrome; both take about 0.5 s."""
-
-MAX_DIAGNOSTICS = 1_000
-MAX_DIAGNOSTIC_CHARS = 500
+SNAPSHOT = "snapshot"
+"""The one command that the child sends to every frame; it waits without end for a frame that does not answer."""
 
 ENDED = "The browser driver ended."
 
 Guard = Callable[[], None]
 """Raises the refusal by which authority, control or cancellation stops a command."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """How long a child is waited for, in seconds, and how long a reply may be, in bytes.
-
-    Where a tab or a frame does not answer, a child is not at fault: it gets `held_s` more, in which it gives up by
-    itself, after 33 s for its own tab and 30 s for each other one. A snapshot of 20,000 elements has 1.25 MB.
-    """
-
-    start_s: float = 15.0
-    command_s: float = 15.0
-    snapshot_s: float = 30.0
-    held_s: float = 60.0
-    reply_bytes: int = 64 * 1024 * 1024
 
 
 _BLOCKED = re.compile(r"A JavaScript (alert|confirm|prompt|beforeunload) dialog is blocking the page")
@@ -76,48 +53,6 @@ class HeldUp(Exception):
 
 
 @dataclass(slots=True, kw_only=True)
-class Queue:
-    """One queue for all commands on one browser profile, and its end. `diagnostics` is for the trial's folder."""
-
-    browser: CdpConnection
-    others: OtherTabs
-    chrome_pid: int
-    bounds: Bounds = field(default_factory=Bounds)
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    children: list[OwnedProcess] = field(default_factory=list)
-    dead: bool = False
-    diagnostics: deque[str] = field(default_factory=lambda: deque(maxlen=MAX_DIAGNOSTICS))
-
-    def note(self, action: str, outcome: str, start: float) -> None:
-        """Keep how a command ended."""
-        ms = (time.perf_counter() - start) * 1000
-        self.diagnostics.append(f"{action} {ms:.1f} ms {quoted(outcome, MAX_DIAGNOSTIC_CHARS)}")
-
-    async def abort(self) -> None:
-        """End every child and Chrome, also where this task is cancelled meanwhile.
-
-        Takes at most 2 * CLOSE_S. Issued input is not undone, and nothing is replayed.
-        """
-        self.dead = True
-        await finish(self._end())
-
-    async def _end(self) -> None:
-        children = tuple(self.children)
-        for child in children:
-            kill_group(child.pid, signal.SIGTERM)
-        with suppress(CdpClosed, CdpError, CdpTimeout):
-            await self.browser.send("Browser.close", timeout_s=CLOSE_S)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_S):
-                await asyncio.gather(self.browser.closed.wait(), *(child.wait() for child in children))
-        for child in children:
-            if child.returncode is None:
-                kill_group(child.pid, HARD)
-        if not self.browser.closed.is_set():
-            kill_group(self.chrome_pid, HARD)
-
-
-@dataclass(slots=True, kw_only=True)
 class _Turn:
     """A command that has its turn. `queued`: it still has it; it is given up while a page holds the command up."""
 
@@ -126,8 +61,14 @@ class _Turn:
     queued: bool = True
 
 
+async def _none_hangs() -> bool:
+    return False
+
+
 class NativeChild:
-    """A child that is attached and pinned to one tab. `lost` tells whether that is gone: then its child ends alone."""
+    """A child that is attached and pinned to one tab. `lost` tells whether that is gone: then its child ends alone.
+    `frame_hangs` asks the tab's frames whether one does not answer.
+    """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, queue: Queue) -> None:
         self._reader = reader
@@ -138,6 +79,7 @@ class NativeChild:
         self._turn: _Turn | None = None
         self._held_up = False
         self.lost: Callable[[], bool] = lambda: False
+        self.frame_hangs: Callable[[], Awaitable[bool]] = _none_hangs
         self.bounds = queue.bounds
 
     async def call(
@@ -243,7 +185,8 @@ class NativeChild:
     async def _answer(self, action: str, turn: _Turn, fields: dict[str, object]) -> tuple[str, bytes]:
         """
         Raises:
-            HeldUp: no reply within the command's bound and `held_s`, and a page does not answer.
+            HeldUp: no reply within the command's bound and `held_s`, and a page does not answer; or no snapshot yet,
+                and a frame of its tab does not answer.
             TimeoutError: no reply within the command's bound, though all pages answer.
             OSError, EOFError: the child has ended.
             asyncio.LimitOverrunError: the reply is too long.
@@ -253,6 +196,8 @@ class NativeChild:
         try:
             try:
                 async with turn.deadline:
+                    if action == SNAPSHOT:
+                        await self._watch_frames(reply, turn)
                     return await asyncio.shield(reply)
             except TimeoutError:
                 if not (self.lost() or await self._queue.others.silent()):
@@ -267,6 +212,22 @@ class NativeChild:
         finally:
             self._turn = None
             reply.cancel()
+
+    async def _watch_frames(self, reply: "asyncio.Task[tuple[str, bytes]]", turn: _Turn) -> None:
+        """Return once the reply is there.
+
+        Raises:
+            HeldUp: it is not, no dialog holds it up, and a frame of the tab does not answer.
+        """
+        while not (await asyncio.wait({reply}, timeout=self.bounds.patience_s))[0]:
+            asked = asyncio.ensure_future(self.frame_hangs())
+            try:
+                await asyncio.wait({reply, asked}, return_when=asyncio.FIRST_COMPLETED)
+                if turn.queued and not reply.done() and asked.result():
+                    self._held_up = True
+                    raise HeldUp
+            finally:
+                asked.cancel()
 
     async def _exchange(self, action: str, fields: dict[str, object]) -> tuple[str, bytes]:
         self._last_id += 1

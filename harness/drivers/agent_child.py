@@ -13,7 +13,8 @@ from typing import Any
 
 import orjson
 
-from harness.drivers.agent_calls import NativeChild, NativeFault, Queue
+from harness.drivers.agent_calls import NativeChild, NativeFault
+from harness.drivers.agent_queue import Queue
 from harness.drivers.native_pin import NativeBinary
 from harness.errors import DriverError, ProcessNotStarted, quoted
 from harness.process import Command, OwnedProcess, owned_process, private_folder

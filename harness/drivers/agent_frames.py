@@ -1,9 +1,11 @@
-"""The frames that a native child leaves out without a mark: those that stand in another frame."""
+"""The frames of a native child's tab: those inside another frame, which it leaves out without a mark, and those of
+other processes, for which it waits without end.
+"""
 
 import asyncio
 from contextlib import suppress
 
-from harness.drivers.cdp import CdpConnection, CdpError, Json
+from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json
 from observe import limits
 
 FRAME_TIMEOUT_S = 5.0
@@ -18,14 +20,35 @@ async def frames_in_frames(cdp: CdpConnection, browser: CdpConnection, target_id
         CdpClosed, CdpError, CdpTimeout: tab, browser or a frame of another process do not answer.
     """
     tree = await cdp.send("Page.getFrameTree")
-    targets = await browser.send("Target.getTargets", {"filter": [{"type": "iframe"}]})
-    parents = {each["targetId"]: each.get("parentId") for each in targets["targetInfos"]}
-    remote = [each for each in targets["targetInfos"] if _is_below(target_id, each["targetId"], parents)]
-    asked = remote[: limits.MAX_FRAMES]
-    inside = await asyncio.gather(*(_inside(browser, each["targetId"]) for each in asked))
+    remote = await _remote(browser, target_id)
+    inside = await _all_inside(browser, remote)
     local = [frame for frames in (_all_below(tree["frameTree"]), *inside) for frame in frames]
     around = [*(each.get("parentFrameId") for each in remote), *(frame["frame"]["parentId"] for frame in local)]
     return sum(1 for frame in around if frame != target_id)
+
+
+async def frame_hangs(browser: CdpConnection, target_id: str) -> bool:
+    """Whether one of the first MAX_FRAMES of the tab's frames of other processes does not answer within
+    FRAME_TIMEOUT_S; False for a dead browser.
+    """
+    try:
+        await _all_inside(browser, await _remote(browser, target_id))
+    except CdpTimeout:
+        return True
+    except (CdpClosed, CdpError):
+        return False
+    return False
+
+
+async def _remote(browser: CdpConnection, target_id: str) -> list[Json]:
+    targets = await browser.send("Target.getTargets", {"filter": [{"type": "iframe"}]})
+    parents = {each["targetId"]: each.get("parentId") for each in targets["targetInfos"]}
+    return [each for each in targets["targetInfos"] if _is_below(target_id, each["targetId"], parents)]
+
+
+async def _all_inside(browser: CdpConnection, remote: list[Json]) -> list[list[Json]]:
+    asked = remote[: limits.MAX_FRAMES]
+    return await asyncio.gather(*(_inside(browser, each["targetId"]) for each in asked))
 
 
 async def _inside(browser: CdpConnection, frame: str) -> list[Json]:

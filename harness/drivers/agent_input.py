@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from harness.drivers.agent_calls import Guard, NativeChild, NativeFault
+from harness.drivers.agent_calls import SNAPSHOT, Guard, NativeChild, NativeFault
 from harness.drivers.agent_keys import key_events
 from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout
 from harness.drivers.dialogs import OpenDialogs
@@ -110,7 +110,7 @@ class NativeInput:
                 command.action, guard=command.guard, timeout_s=command.timeout_s, **command.fields
             )
         except NativeFault as fault:
-            if not (fault.blocked or (command.action == "snapshot" and fault.code is None)):
+            if not (fault.blocked or (command.action == SNAPSHOT and fault.code is None)):
                 raise
             if self._dialogs.waiting is None:
                 with suppress(DialogOpen):

@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from harness.drivers.agent_calls import Guard, HeldUp, NativeChild, NativeFault
-from harness.drivers.agent_frames import frames_in_frames
+from harness.drivers.agent_calls import SNAPSHOT, Guard, HeldUp, NativeChild, NativeFault
+from harness.drivers.agent_frames import frame_hangs, frames_in_frames
 from harness.drivers.agent_input import NativeInput
 from harness.drivers.base import Dialog, DialogKind, RefTarget
 from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json
@@ -53,6 +53,7 @@ class AgentPage(RealPage):
         super().__init__(cdp, browser, target_id)
         self._child = child
         self._child.lost = self.lost.is_set
+        self._child.frame_hangs = lambda: frame_hangs(browser, target_id)
         self._native = NativeInput(child, cdp, self._dialogs)
 
     @property
@@ -82,7 +83,7 @@ class AgentPage(RealPage):
         bound_s = self._child.bounds.snapshot_s
         async with self._native_faults(sent=None):
             unread = await frames_in_frames(self._cdp, self._browser, self.target_id)
-            data = await self._input(lambda: self._native.send("snapshot", timeout_s=bound_s, compact=False))
+            data = await self._input(lambda: self._native.send(SNAPSHOT, timeout_s=bound_s, compact=False))
             self._dialogs.refuse()  # one that opened meanwhile holds the read
             if data is None or not isinstance(text := data.get("snapshot"), str):
                 raise MalformedRead("native snapshot")

@@ -18,8 +18,8 @@ import pytest
 
 from harness.config import load_settings
 from harness.drivers.agent_browser import AgentDriver, AgentHost
-from harness.drivers.agent_calls import Bounds
 from harness.drivers.agent_page import AgentPage
+from harness.drivers.agent_queue import Bounds
 from harness.drivers.native_pin import NativeBinary
 from harness.host.tab import Tab
 from harness.targets.base import Endpoint

@@ -10,8 +10,8 @@ import pytest
 
 from harness.config import Settings
 from harness.drivers.agent_browser import AgentHost
-from harness.drivers.agent_calls import Bounds, Queue
 from harness.drivers.agent_child import native_child
+from harness.drivers.agent_queue import Bounds, Queue
 from harness.drivers.cdp import CdpConnection, open_cdp
 from harness.drivers.native_pin import NativeBinary
 from harness.drivers.other_tabs import OtherTabs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.drivers.agent_calls import Bounds
+from harness.drivers.agent_queue import Bounds
 from harness.drivers.native_pin import NativeBinary
 from harness.errors import DriverError
 from observe.errors import DriverGone, TimedOut

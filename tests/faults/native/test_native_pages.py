@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness.config import load_settings
-from harness.drivers.agent_calls import Bounds
 from harness.drivers.agent_page import AgentPage
+from harness.drivers.agent_queue import Bounds
 from harness.drivers.base import Dialog
 from harness.drivers.native_pin import NativeBinary
 from harness.host.tab import Tab

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from harness.drivers.agent_calls import Bounds
 from harness.drivers.agent_page import AgentPage
+from harness.drivers.agent_queue import Bounds
 from harness.drivers.base import Dialog
 from harness.drivers.cdp import CdpClosed
 from harness.drivers.native_pin import NativeBinary

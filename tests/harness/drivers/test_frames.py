@@ -1,22 +1,28 @@
 """Child frames joined in place: same process, nested, of other processes, and those that cannot be read."""
 
+import asyncio
 import http.server
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from harness.config import load_settings
-from harness.drivers import current
+from harness.drivers import agent_page, current
 from harness.drivers.agent_browser import AgentHost
+from harness.drivers.agent_frames import frames_in_frames
 from harness.drivers.agent_page import AgentPage
+from harness.drivers.agent_queue import Bounds
 from harness.drivers.current import CurrentDriver
 from harness.drivers.native_pin import NativeBinary
 from harness.host.tab import Tab
 from harness.targets.local import local
-from observe.errors import TimedOut
+from observe.errors import PageGone, TimedOut
 
 pytestmark = pytest.mark.browser
 
@@ -24,10 +30,13 @@ Serve = Callable[[dict[str, str]], tuple[str, str]]
 
 
 @contextmanager
-def _serving(pages: dict[str, str]) -> Iterator[int]:
+def _serving(pages: dict[str, str], moment: "Moment | None" = None) -> Iterator[int]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = pages.get(self.path.strip("/").partition("?")[0])
+            path = self.path.strip("/").partition("?")[0]
+            if moment is not None and not moment.answers(path):
+                return
+            body = pages.get(path)
             self.send_response(404 if body is None else 200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.end_headers()
@@ -178,29 +187,98 @@ async def test_what_the_native_child_leaves_out_is_counted_in_every_process(nati
     assert [text.split("\n").count("- FrameNotRead") for text in texts] == [7, 7]
 
 
-async def read_without_end(page: AgentPage) -> None:
-    """The frame begins to hang a moment after it has loaded."""
-    while True:
-        await page.read_ax()
+STUCK = {
+    "top": f"<title>top</title><iframe src='{OTHER}/stuck'></iframe>",
+    "stuck": """<script>(async () => {
+  await fetch('/go')
+  const request = new XMLHttpRequest()
+  request.open('GET', '/never', false)
+  request.send()
+})()</script>""",
+    "other": "<p>here</p>",
+}
+"""The frame of another process stands still, by a script that waits, from the moment on in which the server lets it."""
 
 
-async def test_a_frame_that_hangs_is_not_waited_for_by_the_native_child(native_binary: NativeBinary) -> None:
-    pages = {
-        "top": f"<title>top</title><iframe src='{OTHER}/hangs'></iframe>",
-        "hangs": "<script>onload = () => setTimeout(() => { while (true); }, 500)</script>",
-        "other": "<p>here</p>",
-    }
+class Moment:
+    """When the server lets the frame go on, and that the frame stands still since."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.stuck = threading.Event()
+        self.over = threading.Event()
+
+    def answers(self, path: str) -> bool:
+        if path == "go":
+            return self.go.wait() and not self.over.is_set()
+        if path == "never":
+            self.stuck.set()
+            self.over.wait()
+        return path != "never"
+
+    async def begin(self) -> None:
+        self.go.set()
+        await asyncio.to_thread(self.stuck.wait)
+
+    def end(self) -> None:
+        self.over.set()
+        self.go.set()
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """`page` shows a frame that stands still from `moment` on; `other` is another bot's."""
+
+    page: AgentPage
+    other: AgentPage
+    moment: Moment
+    address: str
+
+    async def assert_other_unharmed(self) -> None:
+        await self.other.navigate(f"{self.address}/other")
+        assert (await self.other.read_ax()).text == '- paragraph\n  - StaticText "here"'
+
+
+@pytest_asyncio.fixture
+async def stuck(native_binary: NativeBinary) -> AsyncIterator[Stuck]:
+    moment = Moment()
     async with (
         local(load_settings(), flags=("--site-per-process",)) as endpoint,
         AgentHost(native_binary).attach(endpoint) as driver,
     ):
         page, other = await driver.first_page(), await driver.new_page()
-        with _serving(pages) as port:
-            await page.navigate(f"http://127.0.0.1:{port}/top")
-            frames = await page._browser.send("Target.getTargets", {"filter": [{"type": "iframe"}]})
-            assert len(frames["targetInfos"]) == 1
-            with pytest.raises(TimedOut) as caught:
-                await read_without_end(page)
-            assert (caught.value.message, caught.value.input_sent) == ("The page did not answer in time.", None)
-            await other.navigate(f"http://127.0.0.1:{port}/other")
-            assert (await other.read_ax()).text == '- paragraph\n  - StaticText "here"'
+        with _serving(STUCK, moment) as port:
+            try:
+                await page.navigate(f"http://127.0.0.1:{port}/top")
+                frames = await page._browser.send("Target.getTargets", {"filter": [{"type": "iframe"}]})
+                assert len(frames["targetInfos"]) == 1
+                yield Stuck(page, other, moment, f"http://127.0.0.1:{port}")
+            finally:
+                moment.end()
+
+
+async def test_the_native_child_is_not_asked_for_a_frame_that_hangs(stuck: Stuck) -> None:
+    await stuck.moment.begin()
+    with pytest.raises(TimedOut) as caught:
+        await stuck.page.read_ax()
+    assert (caught.value.message, caught.value.input_sent) == ("The page did not answer in time.", None)
+    await stuck.assert_other_unharmed()
+
+
+async def test_a_frame_that_hangs_in_the_middle_of_a_native_snapshot_costs_its_tab(
+    stuck: Stuck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def answered_and_hung(*given: Any) -> int:
+        unread = await frames_in_frames(*given)
+        await stuck.moment.begin()
+        return unread
+
+    monkeypatch.setattr(agent_page, "frames_in_frames", answered_and_hung)
+    began = time.monotonic()
+    with pytest.raises(PageGone) as caught:
+        await stuck.page.read_ax()
+    took_s = time.monotonic() - began
+    monkeypatch.undo()
+    assert (caught.value.message, caught.value.input_sent) == (agent_page.HELD_UP, None)
+    assert took_s < Bounds().snapshot_s
+    await stuck.assert_other_unharmed()
