@@ -199,7 +199,10 @@ def _without_echoes(nodes: list[AxNode]) -> tuple[AxNode, ...]:
             around = _around_below((*around, *node.around), node.element) if end > index + 1 else ()
             index += 1
             continue
-        kept.append(_masked(node)._replace(depth=len(open_until), around=(*around, *node.around)[-MAX_AROUND:]))
+        outer = (*around, *node.around)[-MAX_AROUND:] if around else node.around
+        kept.append(
+            AxNode(len(open_until), node.role, node.name, _shown(node.value), node.attributes, node.element, outer)
+        )
         around = ()
         if _repeats(nodes, index, end):
             index = end
@@ -245,11 +248,9 @@ def _repeats(nodes: list[AxNode], index: int, end: int) -> bool:
     return "".join(texts) == node.value
 
 
-def _masked(node: AxNode) -> AxNode:
+def _shown(value: str | None) -> str | None:
     """A password arrives as one bullet a character: show that it is filled, not its length."""
-    if node.value is not None and not node.value.strip(_BULLET):
-        return node._replace(value=_MASK)
-    return node
+    return _MASK if value is not None and not value.strip(_BULLET) else value
 
 
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in range(0x20)} | {

@@ -2,8 +2,8 @@
    denotes what was shown. Evaluated in an isolated world of the main frame, once for each document. */
 (reads, limits) => {
   "use strict";
-  const { node, element, html, page, rootAt, isElement, is, style, fold, cut, flatChildren, childrenOf, flatParent,
-    contains } = reads;
+  const { node, element, html, page, rootAt, isElement, is, style, fold, cut, eachFlatChild, flatChildren, childrenOf,
+    flatParent, contains } = reads;
 
   // ---- roles ---------------------------------------------------------------------------------------------------
 
@@ -297,10 +297,12 @@
      pass A alone has more than `most`; styles are asked for after that, so that a long page does without. */
   const collect = (start, most) => {
     const taken = [], others = []; // others: each with the nearest other element around it
-    const stack = start === null ? [] : [[start, false, null]];
-    while (stack.length > 0) {
-      const [item, inside, outer] = stack.pop();
-      if (!isElement(item) || element.has(item, "inert")) continue;
+    const open = start === null ? [] : [[[start].values(), false, null]];
+    while (open.length > 0) {
+      const [siblings, inside, outer] = open.at(-1);
+      const { value: item, done } = siblings.next();
+      if (done) open.pop();
+      if (done || !isElement(item) || element.has(item, "inert")) continue;
       let within = inside, around = outer;
       if (passesA(item) && !isPartOfEditor(item)) {
         if (hasBox(item, 1) && isShown(item)) { taken.push(item); within = true; }
@@ -309,8 +311,7 @@
         around = { item, outer };
         others.push(around);
       }
-      const children = flatChildren(item);
-      for (let index = children.length - 1; index >= 0; index--) stack.push([children[index], within, around]);
+      open.push([eachFlatChild(item), within, around]);
     }
     return [taken, pointersOf(others)];
   };

@@ -51,15 +51,16 @@
 
   // ---- the flat tree -------------------------------------------------------------------------------------------
 
-  const flatChildren = (item) => {
+  /* One after another: of an element with very many children often only the first are looked at. */
+  function* eachFlatChild(item) {
     const shadow = isElement(item) ? element.shadow(item) : null;
-    if (shadow !== null) return childrenOf(shadow);
-    if (is(item, HTMLSlotElement)) {
+    if (shadow === null && is(item, HTMLSlotElement)) {
       const given = assigned(item);
-      if (given.length > 0) return given;
+      if (given.length > 0) { yield* given; return; }
     }
-    return childrenOf(item);
-  };
+    for (let child = node.first(shadow ?? item); child !== null; child = node.next(child)) yield child;
+  }
+  const flatChildren = (item) => Array.from(eachFlatChild(item));
   const childrenOf = (item) => {
     const found = [];
     for (let child = node.first(item); child !== null; child = node.next(child)) found.push(child);
@@ -76,6 +77,6 @@
     return false;
   };
 
-  return { node, element, html, page, rootAt, rootActive, isElement, is, style, fold, cut, flatChildren, childrenOf,
-    flatParent, contains };
+  return { node, element, html, page, rootAt, rootActive, isElement, is, style, fold, cut, eachFlatChild, flatChildren,
+    childrenOf, flatParent, contains };
 }

@@ -2,7 +2,7 @@
    and the elements around them. Runs beside the observer, in the same isolated world; remembers where it stopped. */
 (reads, observer) => {
   "use strict";
-  const { node, element, html, isElement, is, flatChildren } = reads;
+  const { node, element, html, isElement, is, eachFlatChild, flatChildren } = reads;
 
   const all = (...given) => Document.prototype.getElementsByTagName.call(...given);
   const SILENT = new Set(["head", "script", "style", "template", "meta", "link", "title", "base"]);
@@ -26,7 +26,7 @@
     const open = [item];
     while (open.length > 0) {
       const parent = open.pop();
-      for (const child of flatChildren(parent)) {
+      for (const child of eachFlatChild(parent)) {
         if (!says(child)) continue;
         if (++nodes > most) return null;
         chars += weight(child, parent);
@@ -37,6 +37,12 @@
   };
 
   let waiting = []; // in reverse: what comes next in the document stands last, each with what it stands in
+  const isPlanned = ([item]) => item === document || says(item);
+  /* Whether there is one more to plan, which then stands last. */
+  const next = () => {
+    while (waiting.length > 0 && !isPlanned(waiting.at(-1))) waiting.pop();
+    return waiting.length > 0;
+  };
   const count = () => [observer.nonce(), all(document, "*").length];
   /* For about `chars` more characters: nonce and number of elements of the document, how many stand around the subtrees,
      whether that was all, how many nodes are planned, those elements, and the roots of the subtrees. */
@@ -44,7 +50,7 @@
     if (again) waiting = [[document, null]];
     const around = [], roots = [];
     let sum = 0, nodes = 0;
-    while (waiting.length > 0 && sum < chars) {
+    while (next() && sum < chars) {
       const [item, outer] = waiting.pop();
       const size = sizeOf(item, outer, most);
       if (size !== null) {
@@ -55,9 +61,9 @@
       }
       around.push(item);
       const below = flatChildren(item);
-      for (let at = below.length - 1; at >= 0; at--) if (says(below[at])) waiting.push([below[at], item]);
+      for (let at = below.length - 1; at >= 0; at--) waiting.push([below[at], item]);
     }
-    return [...count(), around.length, waiting.length === 0, nodes, ...around, ...roots];
+    return [...count(), around.length, !next(), nodes, ...around, ...roots];
   };
   /* Elements of the document, and nodes and number of the subtrees that would be chosen; the plan stays as it is. */
   const measure = (chars, most) => {
@@ -67,7 +73,10 @@
     return [elements, nodes, found.length - around];
   };
   /* How many are planned before this one; null: it is not planned at all. */
-  const planned = (item) => { const at = waiting.findLastIndex(([each]) => each === item); return at < 0 ? null : waiting.length - 1 - at; };
+  const planned = (item) => {
+    const at = waiting.findLastIndex(([each]) => each === item);
+    return at < 0 || !isPlanned(waiting[at]) ? null : waiting.slice(at + 1).filter(isPlanned).length;
+  };
 
   return { count, plan, measure, planned };
 }
