@@ -10,8 +10,9 @@ STAMP := .venv/.installed
 RUN ?=
 TESTS ?=
 PEERS ?=
+MINIWOB ?=
 
-.PHONY: help setup trial test check bench peers soak lock clean
+.PHONY: help setup trial test check bench peers miniwob soak lock clean
 
 help:  ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +43,9 @@ bench: setup  ## Benchmarks, one after the other
 
 peers: setup  ## Install comparable tools for a while and measure them beside us; PEERS="--pages 20,form" adds options
 	@$(BIN)/python -m tests.benchmarks.peers $(PEERS)
+
+miniwob: setup  ## Install BrowserGym for a while and play MiniWoB beside it; MINIWOB="--rounds 1" adds options
+	@$(BIN)/python -m tests.benchmarks.miniwob $(MINIWOB)
 
 soak: setup  ## Tests that take minutes
 	@$(BIN)/python -m pytest -q -m soak -o timeout=1800 $(TESTS)

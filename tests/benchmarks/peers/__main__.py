@@ -9,12 +9,11 @@ import contextlib
 import json
 import os
 import platform
-import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -28,14 +27,11 @@ from harness.config import install_encoding, load_settings
 from harness.errors import AxtrialError, SetupError
 from harness.targets.chrome import find_chrome
 from tests.benchmarks.peers import figures
-from tests.benchmarks.peers.install import PEERS, NotInstalled, install
+from tests.benchmarks.peers.install import PEERS, NotInstalled, install, installations
 from tests.benchmarks.peers.measure import CELL_S, FAULTS, Measuring
 from tests.benchmarks.peers.pages import Page, pages
 from tests.benchmarks.peers.serve import serve
 from tests.benchmarks.peers.tools import COLD, OPENERS, OURS, Tool, ours
-
-FOLDER = "PEERS_DIR"
-"""A folder for the installations; without it one in the system's temp folder."""
 
 WIDTH = 132
 """Columns of the output where it goes to no terminal."""
@@ -98,28 +94,13 @@ def asked(arguments: Sequence[str]) -> Asked:
     return made
 
 
-@asynccontextmanager
-async def installations(keep: bool, console: Console) -> AsyncIterator[Path]:
-    """The folder of installations; of a folder that was given only what this command put there is removed."""
-    given = os.environ.get(FOLDER)
-    root = Path(given).resolve() / "axtrial-peers" if given else Path(tempfile.mkdtemp(prefix="axpeers-"))
-    root.mkdir(parents=True, exist_ok=True)
-    try:
-        yield root
-    finally:
-        if keep:
-            console.print(f"the installations stay in {root}")
-        else:
-            shutil.rmtree(root, ignore_errors=True)
-
-
 async def measured(options: Asked, console: Console) -> Result:
     """Installs, opens, measures; everything that was started has ended afterwards."""
     chrome = find_chrome(load_settings())
     not_run: dict[str, str] = {}
     chosen = {name: page for name, page in pages().items() if name in options.pages}
     load = [os.getloadavg()[0]]
-    async with installations(options.keep, console) as root, AsyncExitStack() as stack:
+    async with installations(options.keep, console.print) as root, AsyncExitStack() as stack:
         folders = await installed(options, root, not_run, console)
         rooms = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="axp-", ignore_cleanup_errors=True)))
         tools = await opened(options, folders, (rooms, str(chrome.path), stack), not_run)

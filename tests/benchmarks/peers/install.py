@@ -1,15 +1,22 @@
 """The peers, their pinned versions, and their installation by their ordinary clients into throw-away folders."""
 
 import asyncio
+import os
 import platform
 import shutil
 import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from harness.config import whole_environment
 from harness.quick import run_bounded
+
+FOLDER = "PEERS_DIR"
+"""A folder for the installations; without it one in the system's temp folder."""
 
 INSTALL_S = 900.0
 """Seconds for one step of an installation from a slow mirror."""
@@ -68,6 +75,21 @@ PEERS = (
 
 class NotInstalled(Exception):
     """A peer could not be installed; the message says why."""
+
+
+@asynccontextmanager
+async def installations(keep: bool, report: Callable[[str], None]) -> AsyncIterator[Path]:
+    """The folder of installations; of a folder that was given only what was put there is removed."""
+    given = os.environ.get(FOLDER)
+    root = Path(given).resolve() / "axtrial-peers" if given else Path(tempfile.mkdtemp(prefix="axpeers-"))
+    root.mkdir(parents=True, exist_ok=True)
+    try:
+        yield root
+    finally:
+        if keep:
+            report(f"the installations stay in {root}")
+        else:
+            shutil.rmtree(root, ignore_errors=True)
 
 
 async def install(peer: Peer, root: Path) -> Path:

@@ -17,8 +17,7 @@ from browsergym.utils.obs import flatten_axtree_to_str  # type: ignore[import-no
 
 def main(chrome: str) -> None:
     """Answers one request after another until stdin ends."""
-    chromium = browsergym.core._get_global_playwright().chromium
-    chromium.launch = functools.partial(chromium.launch, executable_path=chrome)
+    on_chrome(chrome)
     environment = gymnasium.make(
         "browsergym/openended",
         task_kwargs={"start_url": "about:blank"},
@@ -40,6 +39,12 @@ def main(chrome: str) -> None:
                 answer({"ms": (time.perf_counter() - start) * 1000, "text": text})
     finally:
         environment.close()
+
+
+def on_chrome(chrome: str) -> None:
+    """Have every browser that is started from now on be the one at that path."""
+    chromium = browsergym.core._get_global_playwright().chromium
+    chromium.launch = functools.partial(chromium.launch, executable_path=chrome)
 
 
 def answer(what: dict[str, Any]) -> None:
