@@ -117,6 +117,7 @@
   };
   /* Check an element once more, with the mouse over it, and from now on the press that comes. */
   const arm = (nonce, n, x, y) => {
+    endTyping();
     const found = resolve(nonce, n);
     if (found.status !== "ok") return found;
     if (why(found.item) !== null) return { status: "not_clickable", why: why(found.item) };
@@ -164,7 +165,8 @@
     else item.select();
   };
   /* The text for one field: whether it would get it is asked of every event that would put it there. A page that moves
-     the focus meanwhile gets none of them. Frames are not heard, so a text of which nothing was heard may be in one. */
+     the focus meanwhile gets none of them. Frames are not heard, so a text of which nothing was heard may be in one.
+     A text comes as one `beforeinput`, whatever lines it has; an empty one as the key Delete, with or without that. */
   const TYPING_MS = 15_000; // as with a press: a text that never came must not cost a person's keys their effect
   let typing = null;
   const receives = (item) => {
@@ -173,14 +175,19 @@
   };
   const onTyping = (event) => {
     if (performance.now() > typing.until) return endTyping();
+    const { type } = event;
+    if (type !== "beforeinput" && !typing.byKey) return; // somebody else's key
     const refused = typing.verdict !== null && typing.verdict.status !== "ok";
-    if (!refused && event.type !== "keyup") typing.verdict = receives(typing.item);
-    if (typing.verdict === null || typing.verdict.status === "ok") return;
+    if (!refused && type !== "keyup") typing.verdict = receives(typing.item);
+    if (typing.verdict === null) return;
+    // After these nothing of it comes, and who asks for the verdict may not get to it: a dialog can open now.
+    if (type === "beforeinput" || type === "keyup") axtrialFirst.typing = null;
+    if (typing.verdict.status === "ok") return;
     event.stopImmediatePropagation();
     event.preventDefault();
   };
-  const expectTyping = (item) => {
-    typing = { item, verdict: null, until: performance.now() + TYPING_MS };
+  const expectTyping = (item, byKey) => {
+    typing = { item, byKey, verdict: null, until: performance.now() + TYPING_MS };
     axtrialFirst.typing = onTyping;
     axtrialFirst.listen();
   };
@@ -188,6 +195,7 @@
 
   /* Focus the field and select what it holds, so that inserted text replaces it; picked values are set here. */
   const type = async (nonce, n, value) => {
+    endTyping();
     let found = resolve(nonce, n);
     if (found.status !== "ok") return found;
     const item = found.item;
@@ -202,7 +210,7 @@
     if (found.status !== "ok") return found;
     if (activeDeep() !== item || fieldRefusal(item) !== null) return { status: "not_editable", why: "it does not take the focus" };
     selectAll(item);
-    expectTyping(item);
+    expectTyping(item, value === "");
     return { status: "ok", typed: false, empty: valueOf(item) === "" && !(is(item, HTMLInputElement) && item.value !== "") };
   };
 
@@ -279,6 +287,6 @@
     return verdict.status === "ok" ? { status: "ok", value: valueNow(nonce, n) } : { ...verdict, heard };
   };
 
-  return { click, type, selectOption, upload, unmark, marked: () => marked, settle, typed, arm, met,
-    disarm, size: () => [innerWidth, innerHeight] };
+  return { click, type, selectOption, upload, unmark, marked: () => marked, settle, typed, endTyping, arm,
+    met, disarm, size: () => [innerWidth, innerHeight] };
 }

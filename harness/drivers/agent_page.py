@@ -126,6 +126,7 @@ class AgentPage(RealPage):
                 await self._script.call("unmark")
 
     async def press_key(self, key: str) -> None:
+        await self._end_typing()
         async with self._native_faults():
             await self._input(lambda: self._native.press(key))
 

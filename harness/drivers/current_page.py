@@ -143,6 +143,7 @@ class CurrentPage(RealPage):
                     await self._script.call("unmark")
 
     async def press_key(self, key: str) -> None:
+        await self._end_typing()
         typed = len(key) == 1 and not key.isascii()  # Playwright knows the keys of a US keyboard alone
         keyboard = self._page.keyboard
         await self._input(lambda: keyboard.insert_text(key) if typed else keyboard.press(key))

@@ -1,5 +1,5 @@
-/* Hears the events of a press and of typing before the page does: runs as a document begins, in the isolated world, and once more with
-   the page script, for documents that were there before. The page script sets what is done with them. */
+/* Hears the events of a press and of typing before the page does: runs as a document begins, in the isolated world, and
+   once more with the page script, for documents that were there before. The page script sets what is done with them. */
 () => {
   "use strict";
   if (globalThis.axtrialFirst === undefined) {

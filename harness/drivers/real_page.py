@@ -32,6 +32,7 @@ ALIVE_S = 2.0
 CLOSED = "The tab was closed."
 BROWSER_ENDED = "The browser ended."
 HELD_UP = "The dialog was answered, but the click that it had held up was refused. "
+MAYBE_SENT = " Input may already have been sent."
 CRASHED = "The page crashed."
 NO_ANSWER = "The page did not answer in time."
 
@@ -52,6 +53,7 @@ class RealPage(ABC):
         self._settler = Settler(cdp, self._script, self._dialogs, target_id)
         self._inputs = Inputs(self._dialogs, self.lost)
         self._held: Press | None = None  # that of the click which a dialog holds up
+        self._typing = False  # whether the page script may still wait for a text
         self._crashed = False
         cdp.on("Inspector.targetCrashed", self._on_crash)
         cdp.at_end(self._on_closed)
@@ -141,11 +143,12 @@ class RealPage(ABC):
         Raises:
             Refusal: the field takes no text, or is not the one that was shown.
         """
+        self._typing = True
         async with self._translated():
             try:
                 return check(await self._script.call("type", target.stamp.nonce, target.n, text))
             except DialogOpen as opened:  # the focus or the set value opened it
-                raise _sent(opened) from opened
+                raise DialogOpen(f"{opened.message}{MAYBE_SENT}", input_sent=True) from opened
 
     async def _typed(self, target: RefTarget) -> str | None:
         """What the field holds once it was sent its text; None where that cannot be told, or is secret.
@@ -158,18 +161,23 @@ class RealPage(ABC):
         async with self._translated(sent=True):
             try:
                 answer = await self._script.call("typed", target.stamp.nonce, target.n)
-            except DocumentReplaced:
+            except (DialogOpen, DocumentReplaced):  # the text was sent, and led to that a moment later
                 return None
-            except DialogOpen:
-                return None  # the text was sent, and opened the dialog a moment later
+        self._typing = False
         return check_typed(answer)
+
+    async def _end_typing(self) -> None:
+        """Before a key: a text that never came, as a dialog opened first, must not cost it its effect."""
+        if self._typing:
+            async with self._translated():
+                with suppress(DocumentReplaced):
+                    await self._script.call("endTyping")
+            self._typing = False
 
     async def select_option(self, target: RefTarget, labels: tuple[str, ...]) -> None:
         async with self._translated():
-            try:
+            with suppress(DialogOpen):  # the choice was made, and its event opened the dialog
                 check(await self._script.call("selectOption", target.stamp.nonce, target.n, list(labels)))
-            except DialogOpen:
-                return  # the choice was made, and its event opened the dialog
 
     async def upload(self, target: RefTarget | None, path: Path) -> None:
         nonce, number = (target.stamp.nonce, target.n) if target is not None else (None, None)
@@ -290,7 +298,3 @@ class RealPage(ABC):
             raise TimedOut(NO_ANSWER, input_sent=sent) from error
         except CdpError as error:
             raise DocumentReplaced(REPLACED, input_sent=sent) from error
-
-
-def _sent(opened: DialogOpen) -> DialogOpen:
-    return DialogOpen(f"{opened.message} Input may already have been sent.", input_sent=True)

@@ -10,9 +10,10 @@ import pytest
 
 from harness.config import Settings
 from harness.drivers.agent_browser import AgentHost
+from harness.drivers.agent_calls import NativeFault
 from harness.drivers.agent_child import native_child
 from harness.drivers.agent_queue import Bounds, Queue
-from harness.drivers.cdp import CdpConnection, open_cdp
+from harness.drivers.cdp import CdpClosed, CdpConnection, open_cdp
 from harness.drivers.native_pin import NativeBinary
 from harness.drivers.other_tabs import OtherTabs
 from harness.errors import DriverError
@@ -64,6 +65,45 @@ async def test_chrome_killed(native_binary: NativeBinary, start_native: "StartNa
         with pytest.raises(DriverGone):
             await call(native, tab)
         assert await native.gone(child, chrome)
+
+
+async def test_a_press_that_fails_as_chrome_is_killed(
+    native_binary: NativeBinary, start_native: "StartNative", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The child may answer with a fault before its own connection and ours to Chrome have broken."""
+    async with start_native(native_binary) as native:
+        page = await native.driver.first_page()
+        await native.show(page, COUNTER)
+        child = native.child()
+
+        async def press(_key: str) -> None:
+            os.kill(native.endpoint.pid, signal.SIGKILL)
+            raise NativeFault("press", None, "Broken pipe")
+
+        monkeypatch.setattr(page._native, "press", press)
+        with pytest.raises(DriverGone) as caught:
+            await page.press_key("a")
+        assert (caught.value.message, caught.value.input_sent) == ("The browser ended.", True)
+        assert await native.gone(child, native.endpoint.pid)
+
+
+async def test_what_is_gone_while_the_driver_is_ended(
+    native_binary: NativeBinary, start_native: "StartNative", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the browser is the one that is gone, though it still answers and only the tab's connection has broken."""
+    async with start_native(native_binary) as native:
+        page = await native.driver.first_page()
+        await native.show(page, COUNTER)
+
+        async def press(_key: str) -> None:
+            native.driver._queue.dead = True
+            raise CdpClosed("Input.dispatchKeyEvent")
+
+        monkeypatch.setattr(page._native, "press", press)
+        with pytest.raises(DriverGone) as caught:
+            await page.press_key("a")
+        assert (caught.value.message, caught.value.input_sent) == ("The browser ended.", True)
+        assert not native.driver._browser.closed.is_set()
 
 
 async def test_child_killed(native_binary: NativeBinary, start_native: "StartNative") -> None:

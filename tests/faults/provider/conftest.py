@@ -29,6 +29,10 @@ from harness.tools.bot import BotTools
 from harness.tools.session import BotSession
 
 BOUND_S = 40.0
+
+MAX_TOLD_CHARS = 300
+"""Of a left process's command line: enough to tell whose it is."""
+
 DRIVERS = ("current", "agent-browser")
 
 PAGE = """<!doctype html><title>Page</title>
@@ -203,6 +207,33 @@ class Real:
         return () if found is None else found.rows
 
 
+def started_since(before: frozenset[psutil.Process]) -> list[str]:
+    """What runs below this process, but not below the children that it had `before`.
+
+    Those are browsers of the whole session, which start processes by themselves: a Chrome of three minutes starts its
+    service for models on the device.
+    """
+    left = [each for each in psutil.Process().children(recursive=True) if before.isdisjoint(_ancestry(each))]
+    return [told for each in left if (told := _told(each)) is not None]
+
+
+def _ancestry(process: psutil.Process) -> list[psutil.Process]:
+    """A process and all those above it."""
+    with suppress(psutil.NoSuchProcess):
+        return [process, *process.parents()]
+    return [process]
+
+
+def _told(process: psutil.Process) -> str | None:
+    """What tells one process from another; None: it has ended meanwhile."""
+    with suppress(psutil.NoSuchProcess):
+        facts = process.as_dict(["pid", "ppid", "name", "status", "cmdline"])
+        line = facts.pop("cmdline") or []
+        kind = next((each for each in line if each.startswith("--type=")), " ".join(line))
+        return f"{facts} {kind[:MAX_TOLD_CHARS]!r}"
+    return None
+
+
 @pytest.fixture(params=DRIVERS)
 async def real(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Real]:
     """The provider; at the end no process that it started lives, and its temp folder is empty."""
@@ -211,7 +242,7 @@ async def real(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyte
         request.getfixturevalue("native_binary")
     temp = Path(tempfile.mkdtemp(prefix="a"))  # a short path, as it holds sockets
     monkeypatch.setattr(tempfile, "tempdir", str(temp))
-    children = {child.pid for child in psutil.Process().children()}  # another test's browser starts what it likes
+    before = frozenset(psutil.Process().children())
     async with opened_browsers(load_settings()) as browsers:
         for name in DRIVERS if driver == "agent-browser" else ("current",):
             await browsers.program(name)
@@ -223,6 +254,5 @@ async def real(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyte
                 made.failing_disposals = 0
                 await made.provider.close()
     monkeypatch.undo()
-    left = [str(child) for child in psutil.Process().children() if child.pid not in children]
-    assert (left, list(temp.iterdir())) == ([], [])
+    assert (started_since(before), list(temp.iterdir())) == ([], [])
     temp.rmdir()

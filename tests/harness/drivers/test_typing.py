@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from observe.errors import NotEditable
+from harness.drivers.real_page import RealPage
+from observe.errors import DialogOpen, NotEditable
 
 if TYPE_CHECKING:
     from tests.harness.drivers.conftest import Opened
@@ -22,6 +23,7 @@ const once = (kind, act, on = x) => on.addEventListener(kind, act, {once: true})
 TOOK = "The element cannot be edited: the page took the focus from it."
 KEPT = " The text was kept from the page."
 ASTRAY = " Where the text went is not known."
+DRAWN = "new Promise((done) => requestAnimationFrame(() => setTimeout(done))).then(() => '')"
 STATE = "JSON.stringify([[...document.querySelectorAll('input')].map((each) => each.value), heard])"
 
 MOVES = {
@@ -36,12 +38,12 @@ MOVES = {
 
 
 async def waiting(opened: "Opened", monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between the check of a field and its text the page's timers run."""
+    """Between the check of a field and its text the page is drawn, which brings `select`, and its timers run."""
     ready = opened.page._selected_field  # type: ignore[attr-defined]
 
     async def and_then(*given: object) -> object:
         found = await ready(*given)
-        await opened.evaluate("new Promise((done) => setTimeout(done, 20)).then(() => '')")
+        await opened.evaluate(DRAWN)
         return found
 
     monkeypatch.setattr(opened.page, "_selected_field", and_then)
@@ -75,3 +77,61 @@ async def test_a_field_that_hands_on_the_focus_after_its_text(opened: "Opened") 
     await opened.show(f"{PAGE}<script>once('input', () => y.focus())</script>")
     assert await opened.page.type(await opened.target("F"), "new") == "new"
     assert await opened.evaluate(STATE) == '[["new","gg"],["beforeinput","input"]]'
+
+
+ASKS = """<input id=x aria-label=F value=old><input id=y aria-label=G><input id=z type=date aria-label=H>
+<script>const asks = (kind) => x.addEventListener(kind, () => confirm('?'), {once: true});</script>"""
+FIELDS = "JSON.stringify([...document.querySelectorAll('input')].map((each) => each.value))"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "held"),
+    [
+        ("new", "beforeinput", "new"),
+        ("new", "input", "new"),
+        ("", "keydown", ""),
+        ("", "beforeinput", ""),
+        ("", "input", ""),
+        ("", "keyup", ""),
+    ],
+)
+async def test_a_key_after_a_dialog_that_the_text_opened(text: str, kind: str, held: str, opened: "Opened") -> None:
+    await opened.show(f"{ASKS}<script>asks('{kind}')</script>")
+    assert await opened.page.type(await opened.target("F"), text) is None
+    await opened.page.answer_dialog(True, None)
+    await opened.evaluate("y.focus()")
+    await opened.page.press_key("a")
+    assert await opened.evaluate(FIELDS) == f'["{held}","a",""]'
+
+
+async def before_its_text(opened: "Opened", monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dialog keeps a text from a field that is ready for it; it is answered, and another field has the focus."""
+    page = opened.page
+    assert isinstance(page, RealPage)
+    await opened.show(f"{ASKS}<script>x.addEventListener('focus', () => setTimeout(() => confirm('?')))</script>")
+    target = await opened.target("F")
+    ready = page._selected_field
+
+    async def and_a_dialog(*given: object) -> object:
+        found = await ready(*given)  # type: ignore[arg-type]
+        await page._dialogs.opened.wait()
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(page, "_selected_field", and_a_dialog)
+        with pytest.raises(DialogOpen):
+            await page.type(target, "new")
+    await page.answer_dialog(True, None)
+    await opened.evaluate("y.focus()")
+
+
+async def test_a_key_after_a_text_that_was_not_sent(opened: "Opened", monkeypatch: pytest.MonkeyPatch) -> None:
+    await before_its_text(opened, monkeypatch)
+    await opened.page.press_key("a")
+    assert await opened.evaluate(FIELDS) == '["old","a",""]'
+
+
+async def test_a_date_after_a_text_that_was_not_sent(opened: "Opened", monkeypatch: pytest.MonkeyPatch) -> None:
+    await before_its_text(opened, monkeypatch)
+    assert await opened.page.type(await opened.target("H"), "2024-02-29") == "2024-02-29"
+    assert await opened.evaluate(FIELDS) == '["old","","2024-02-29"]'
