@@ -7,7 +7,7 @@ translated here; what the page says of itself in one is quoted and bounded.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 
 import orjson
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Locator, Page
+from playwright.async_api import Frame, Locator, Page
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 from pydantic import JsonValue
 
 from harness.drivers.cdp import CdpClosed, CdpConnection, CdpError, CdpTimeout, Json
-from harness.drivers.load_failure import load_failure
-from harness.drivers.page_log import PageLog
+from harness.drivers.load_failure import ABORTED, load_failure
+from harness.drivers.page_log import PageLog, without_user
 from harness.errors import OperationFailed, OperationTimedOut, OwnerPageGone, quoted
 from observe.events import bounded_text
 
@@ -32,6 +32,12 @@ MAX_VALUE_BYTES = 64 * 1024
 
 MAX_VALUE_DEPTH = 64
 """Levels of an evaluated value: more than data has, and far from what a JSON reader follows."""
+
+CATCH_UP_S = 1.0
+"""Seconds that the answer of a load waits for Chrome to have told all of it; a busy document may say nothing."""
+
+FAULT_PAGE = "chrome-error://chromewebdata/"
+"""What Chrome shows in place of an address that could not be loaded."""
 
 BLANK = "about:blank"
 CLOSED = "the page was closed"
@@ -59,6 +65,7 @@ class OwnerPage:
         self.log = PageLog(cdp)
         self.gone = asyncio.Event()
         self._page = page
+        self._fault_shown = asyncio.Event()
         self._cdp = cdp
         self._camera = camera
         self._stack = stack
@@ -71,6 +78,7 @@ class OwnerPage:
         self._page.on("close", self._end)
         self._page.on("crash", self._end)
         self._page.on("popup", self._refuse_popup)
+        self._page.on("framenavigated", self._navigated)
         self._cdp.on("Runtime.executionContextsCleared", self._moved)
         async with self._translated():
             await self.log.start()
@@ -90,12 +98,33 @@ class OwnerPage:
 
     async def goto(self, url: str, timeout_ms: float) -> Loaded:
         """Load an address; returns when the document's content is there, while requests may still run."""
+        self._fault_shown.clear()
         try:
             goto = self._page.goto(url, wait_until="domcontentloaded", timeout=timeout_ms)
             response = await self._played(goto)
         except OperationFailed as error:
-            raise OperationFailed(load_failure(error.message)) from error
-        return Loaded(status=0 if response is None else response.status, final_url=bounded_text(self._page.url))
+            said = load_failure(error.message.strip('"'))
+            if "net::ERR_" in said and ABORTED not in said:
+                await self._fault_page(timeout_ms / 1000)
+            raise OperationFailed(said) from error
+        await self._caught_up(timeout_ms / 1000)
+        final_url = bounded_text(without_user(self._page.url))
+        return Loaded(status=0 if response is None else response.status, final_url=final_url)
+
+    async def _fault_page(self, timeout_s: float) -> None:
+        """Wait for the page of Chrome's own that follows a load that failed: it would break the next load off."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(CATCH_UP_S, timeout_s)):
+                await self._fault_shown.wait()
+        await self._caught_up(timeout_s)
+
+    async def _caught_up(self, timeout_s: float) -> None:
+        """Let what Chrome says of a load arrive here, too: it tells each connection by itself, and a value that is
+        asked for before would be taken for one of the document that has gone.
+        """
+        async with self._translated():
+            with suppress(CdpError, CdpTimeout):
+                await self._cdp.send("Runtime.evaluate", {"expression": "0"}, timeout_s=min(CATCH_UP_S, timeout_s))
 
     async def evaluate(self, expression: str, timeout_ms: float) -> JsonValue:
         """The value of one expression, of a function without arguments that it gives, or of a promise of either.
@@ -104,7 +133,7 @@ class OwnerPage:
             OperationFailed: it is not one expression (nothing was run), or threw.
         """
         source = f"({expression.rstrip().rstrip(';')}\n)"
-        call = f"({self._serialize})({source}, {MAX_VALUE_BYTES}, {MAX_VALUE_DEPTH})"
+        call = f"({self._serialize})({MAX_VALUE_BYTES}, {MAX_VALUE_DEPTH}, {source})"
         given = {"expression": call, "awaitPromise": True, "returnByValue": True, "userGesture": True}
         async with self._translated():
             answer = await self._cdp.send("Runtime.evaluate", given, timeout_s=timeout_ms / 1000)
@@ -115,7 +144,7 @@ class OwnerPage:
     async def _explain(self, source: str, thrown: Json, timeout_ms: float) -> None:
         said = quoted(_thrown(thrown))
         if thrown.get("exception", {}).get("className") == "SyntaxError":  # thrown by the code, or by reading it
-            given = {"expression": source, "sourceURL": "", "persistScript": False}
+            given = {"expression": f"[{source}]", "sourceURL": "", "persistScript": False}
             compiled = await self._cdp.send("Runtime.compileScript", given, timeout_s=timeout_ms / 1000)
             if "exceptionDetails" in compiled:
                 raise OperationFailed(f"it {NO_EXPRESSION} ({said})")
@@ -164,6 +193,10 @@ class OwnerPage:
             self.gone.set()
             for call in self._on_gone:
                 call()
+
+    def _navigated(self, frame: Frame) -> None:
+        if frame.parent_frame is None and frame.url == FAULT_PAGE:
+            self._fault_shown.set()
 
     def _moved(self, _params: Json, _session: str | None) -> None:
         """Another document took over; Chrome does not always end what was evaluated in the one before."""
@@ -228,6 +261,7 @@ def _decoded(answer: Json) -> JsonValue:
         raise OperationFailed("the page gave no value of the agreed form")
     try:
         value: JsonValue = orjson.loads(text)["value"]
+        orjson.dumps(value)  # it writes less deep than it reads
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise OperationFailed("the page gave no value of the agreed form") from error
     return value

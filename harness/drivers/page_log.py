@@ -16,12 +16,11 @@ MAX_HEADER_CHARS = 512
 MAX_ARGUMENTS = 20
 """Arguments of one console call that are told."""
 
-_SECRET = (
-    "authorization proxy-authorization cookie cookie2 set-cookie set-cookie2 apikey api-key x-api-key x-auth-token "
-    "x-csrf-token x-xsrf-token x-access-token x-amz-security-token x-goog-api-key"
+_SECRET_HEADER = re.compile(
+    r"auth(?:orization|entication)?$|cookie2?$|token|secret|passw|(?:api|access|subscription)-?key|session|signature"
+    r"|credential"
 )
-SECRET_HEADERS = frozenset(_SECRET.split())
-"""Headers whose values are never kept, whoever asks for them."""
+"""Names of headers whose values are never kept, whoever asks for them; sites name their secrets as they like."""
 
 _USER_PART = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#]*@", re.ASCII | re.IGNORECASE)
 
@@ -99,7 +98,7 @@ class PageLog:
             before.ended = True
         entry = NetworkEntry(
             method=bounded_text(request["method"], 32),
-            url=bounded_text(_without_user(request["url"])),
+            url=bounded_text(without_user(request["url"])),
             request_headers=_headers(request["headers"]),
         )
         self._network.add(entry)
@@ -131,12 +130,12 @@ def _headers(given: Mapping[str, str]) -> dict[str, str]:
     kept = {}
     for name, value in list(given.items())[:MAX_HEADERS]:
         name = name.lower()
-        secret = name in SECRET_HEADERS
-        kept[bounded_text(name, 100)] = "[redacted]" if secret else bounded_text(str(value), MAX_HEADER_CHARS)
+        told = "[redacted]" if _SECRET_HEADER.search(name) else without_user(str(value))
+        kept[bounded_text(name, 100)] = bounded_text(told, MAX_HEADER_CHARS)
     return kept
 
 
-def _without_user(url: str) -> str:
+def without_user(url: str) -> str:
     """The address without the name and the password before its host."""
     return _USER_PART.sub(r"\1", url)
 
@@ -160,7 +159,7 @@ def _preview(preview: Json) -> str:
 
 
 def _location(place: Json) -> str:
-    return f"{_without_user(place['url'])}:{place['lineNumber'] + 1}" if place.get("url") else ""
+    return f"{without_user(place['url'])}:{place['lineNumber'] + 1}" if place.get("url") else ""
 
 
 def _moment(time_ms: float) -> datetime.datetime:

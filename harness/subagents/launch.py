@@ -27,6 +27,7 @@ from harness.subagents.connection import ChildConnection
 from harness.subagents.desk import Desk
 from harness.subagents.messages import BrowserResult, Loadout
 from harness.subagents.roll import Child, Roll
+from harness.subagents.waits import REAP_S
 from harness.tools.modes import Agent, ModeSource, current_mode, loadout
 from harness.tools.verify import VerifyTools
 
@@ -157,11 +158,13 @@ class SubagentHost:
 
     # ---- connections ----
 
-    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection to its end; then the page of its owner is gone."""
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection to its end, in a task of the host's; then the page of its owner is gone."""
+        self._serving.add(asyncio.create_task(self._serve(reader, writer)))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._serving.add(task)
         connection = ChildConnection((reader, writer), self.roll, self._asker, self.counts)
         try:
             if len(self._serving) <= MAX_CONNECTIONS:
@@ -169,8 +172,15 @@ class SubagentHost:
         finally:
             writer.close()
             self._serving.discard(task)
-            if (child := connection.child) is not None and not child.ended.is_set():  # else it was reaped at its end
-                await self.pages.reap(child.owner)
+            if (child := connection.child) is not None:
+                await self._left(child)
+
+    async def _left(self, child: Child) -> None:
+        try:
+            if not child.ended.is_set():  # else it was reaped at its end
+                await self.pages.reap(child.owner, REAP_S)
+        finally:
+            child.offline.set()
 
     async def close(self) -> None:
         """End all connections and calls; the rights of all children end first."""

@@ -21,13 +21,15 @@ TOKEN_BYTES = 32
 class Child:
     """One child while its run lasts. `pid` None: any process of this user that has the token may speak for it.
 
-    `started`: `pid` is known. `offline`: it has no connection. `ended`: its run is over, with or without a report.
+    `started`: `pid` is known. `leaving`: its connection ends, and what it left is cleared away. `offline`: it has no
+    connection, and nothing of the last one is left. `ended`: its run is over, with or without a report.
     """
 
     owner: str
     tools: frozenset[str]
     token: str = field(default_factory=lambda: secrets.token_hex(TOKEN_BYTES), repr=False)
     pid: int | None = None
+    leaving: bool = False
     report: dict[str, JsonValue] | None = None
     started: asyncio.Event = field(default_factory=asyncio.Event)
     offline: asyncio.Event = field(default_factory=asyncio.Event)

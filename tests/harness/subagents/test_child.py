@@ -9,6 +9,7 @@ import pytest
 from harness.errors import SetupError, UsageError
 from harness.subagents import connection
 from harness.subagents.child import Answer, NotConnected, connect, read_loadout
+from harness.subagents.frames import FrameUnwritable
 from harness.subagents.launch import SubagentHost, subagent_host
 from harness.subagents.roll import Roll
 from harness.tools.modes import ALL_TOOLS, Agent
@@ -62,6 +63,8 @@ async def test_an_answer_that_cannot_be_sent_is_an_error_and_no_time_out(
         ("browser_eval", {"expression": "\ud800"}, "bad_request"),
         ("browser_eval", {"expression": 2**80}, "bad_request"),
         ("browser_eval", {"expression": object()}, "bad_request"),
+        ("browser_eval", {"expression": b"x"}, "bad_request"),
+        ("browser_eval\n", {}, "bad_request"),
         ("", {}, "bad_request"),
         ("x" * 65, {}, "bad_request"),
     ],
@@ -138,6 +141,16 @@ async def test_a_report_ends_the_run_and_a_resumed_child_keeps_its_owner(fake: "
         with pytest.raises(UsageError):
             async with fake.host.place(WORKER, owner):
                 pass
+
+
+@pytest.mark.parametrize("payload", [{"x": object()}, {"x": b"x"}, {"x": "\ud800"}, {1: 2}])
+async def test_a_report_that_cannot_be_written_is_refused_and_the_run_goes_on(
+    fake: "Fake", payload: dict[str, Any]
+) -> None:
+    async with fake.host.place(WORKER) as place, connect(place.loadout) as browser:
+        with pytest.raises(FrameUnwritable):
+            await browser.report(payload)
+        assert (await browser.call("browser_eval", {"expression": "next"})).ok
 
 
 async def test_a_token_is_for_one_run_alone(fake: "Fake") -> None:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import orjson
 import pytest
 import pytest_asyncio
 from pydantic import JsonValue
@@ -34,13 +35,17 @@ PAGE = """<!doctype html><title>Desk</title><link rel=icon href=data:,>
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        status = 500 if self.path == "/broken" else 302 if self.path == "/moved" else 200
+        path, _, who = self.path.partition("?")
+        status = 500 if path == "/broken" else 302 if path == "/moved" else 200
         self.send_response(status)
         self.send_header("Content-Type", "text/html")
         self.send_header("Set-Cookie", "session=secret-cookie")
         self.send_header("X-Answer", "forty-two")
         if status == 302:
-            self.send_header("Location", "/other")
+            host = self.headers["Host"]
+            self.send_header("Location", f"http://ada:secret@{host}/other" if who else "/other")
+        if path == "/file":
+            self.send_header("Content-Disposition", "attachment")
         self.end_headers()
         self.wfile.write(PAGE.encode())
 
@@ -133,6 +138,7 @@ async def test_code_that_is_no_expression_is_not_run_and_told_how_to_be_wrapped(
         f"{wrap} (\"SyntaxError: Unexpected token ';'\")"
     )
     assert (await tools.refusal("eval", expression="const a = 1")).startswith(wrap)
+    assert (await tools.refusal("eval", expression="1); (window.ran = 1")).startswith(wrap)
     assert await tools.text("eval", expression="window.ran") == "null"
     assert await tools.refusal("eval", expression="JSON.parse('{')") == (
         "it threw \"SyntaxError: Expected property name or '}' in JSON at position 1 (line 1 column 2)\""
@@ -145,6 +151,17 @@ async def test_code_that_is_no_expression_is_not_run_and_told_how_to_be_wrapped(
     )
 
 
+@pytest.mark.parametrize("expression", ["'x'.repeat(1e6)), (1e9", "Array(1e6).fill(1)), (1e9"])
+async def test_code_cannot_reach_the_bounds_of_its_value(tools: Tools, expression: str) -> None:
+    assert len(await tools.text("eval", expression=expression)) < 100_000
+
+
+async def test_a_page_that_writes_json_its_own_way_is_told_so(tools: Tools) -> None:
+    for given in ("'['.repeat(800) + ']'.repeat(800)", "'1'.repeat(1e6)", "'NaN'"):
+        code = f"(JSON.stringify = () => '{{\"value\":' + {given} + '}}', 0)"
+        assert await tools.refusal("eval", expression=code) == "the page gave no value of the agreed form"
+
+
 async def test_a_value_that_a_navigation_overtakes_is_not_waited_for(tools: Tools, address: str) -> None:
     await tools("goto", url=address)
     for there in ("about:blank", f"{address}/other"):
@@ -152,6 +169,36 @@ async def test_a_value_that_a_navigation_overtakes_is_not_waited_for(tools: Tool
         assert await tools.refusal("eval", expression=code) == (
             "the page went to another document before the value was there"
         )
+
+
+async def test_after_a_load_that_failed_the_next_calls_find_the_page_at_rest(tools: Tools, address: str) -> None:
+    for n in range(5):
+        refusal = await tools.refusal("goto", url="http://127.0.0.1:1/")
+        assert refusal == "The page could not be loaded (net::ERR_UNSAFE_PORT)."
+        assert await tools.text("eval", expression="location.protocol") == '"chrome-error:"'
+        assert (await tools("goto", url=f"{address}/{n}")).details["status"] == 200
+        assert await tools.text("eval", expression="location.pathname") == f'"/{n}"'
+
+
+async def test_a_download_leaves_the_page_of_before(tools: Tools, address: str) -> None:
+    await tools("goto", url=address)
+    assert await tools.refusal("goto", url=f"{address}/file") == (
+        "The address gave no page to show, as a download does; the page of before stays (net::ERR_ABORTED)."
+    )
+    assert await tools.text("eval", expression="document.title") == '"Desk"'
+
+
+async def test_what_is_told_holds_no_password(tools: Tools, address: str) -> None:
+    there = address.replace("//", "//ada:secret@")
+    assert (await tools("goto", url=f"{there}/other")).details == {"status": 200, "finalUrl": f"{address}/other"}
+    assert (await tools("goto", url=f"{address}/moved?ada")).details["finalUrl"] == f"{address}/other"
+    names = ("X-Api-Token", "Private-Token", "X-Session-Id", "X-Password", "X-Amz-Signature", "Authentication")
+    headers = orjson.dumps({name: "secret" for name in names}).decode()
+    await tools("eval", expression=f"fetch('{address}/', {{ headers: {headers} }}).then(() => 1)")
+    told = await tools("network", verbose=True, includeHeaders=[*names, "location"])
+    assert f"  < location: {address}/other" in told.text.split("\n")
+    assert told.text.count(": [redacted]") == len(names)
+    assert ("secret" in told.text, "secret" in str(told.details)) == (False, False)
 
 
 async def test_goto_tells_status_and_final_address(tools: Tools, address: str) -> None:
