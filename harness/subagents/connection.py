@@ -237,7 +237,8 @@ class ChildConnection:
 
     async def _answer(self, call: Call, child: Child) -> None:
         try:
-            result = await self._asker.ask(child.owner, call.payload.tool, call.payload.params)
+            with child.at_work():
+                result = await self._asker.ask(child.owner, call.payload.tool, call.payload.params)
         except asyncio.CancelledError:
             self._fail(call.request_id, "aborted", f"{call.payload.tool} aborted")
             return

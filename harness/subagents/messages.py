@@ -4,6 +4,7 @@ Inside the parent: browser:request, browser:cancel and browser:result. On the so
 and its owner; what the child asks for names no owner, so that it can only ask for itself.
 """
 
+from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -47,6 +48,9 @@ Object = dict[str, Annotated[JsonValue, SkipValidation]]
 """What stands in a frame is JSON already when it is read: each value is not looked at again."""
 
 
+_key = cache(to_camel)  # of the fields below alone
+
+
 class _Message(BaseModel):
     model_config = ConfigDict(
         strict=True,
@@ -59,7 +63,7 @@ class _Message(BaseModel):
 
     def wire(self) -> Object:
         """The message as JSON values. An object in it is handed on as it is, however deep: pydantic would follow it."""
-        return {to_camel(name): value.wire() if isinstance(value, _Message) else value for name, value in self}
+        return {_key(name): value.wire() if isinstance(value, _Message) else value for name, value in self}
 
 
 # ---- inside the parent ----
