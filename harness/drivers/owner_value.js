@@ -1,6 +1,6 @@
-// (value, budget, deepest) -> JSON text {"value": ...} of about `budget` UTF-8 bytes at most, whatever the value is.
+// (budget, deepest, value) -> JSON text {"value": ...} of about `budget` UTF-8 bytes at most, whatever the value is.
 // What JSON cannot say is told in words; what was left out is told by a mark beginning with "[cut".
-async (given, budget, deepest) => {
+async (budget, deepest, given) => {
   "use strict";
   let left = budget;
   const path = new Set(); // only what encloses the value: a shared reference is no cycle

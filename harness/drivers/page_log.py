@@ -4,6 +4,7 @@ import datetime
 import json
 import re
 from collections.abc import Mapping
+from urllib.parse import unquote_plus
 
 from harness.drivers.cdp import CdpConnection, Json
 from observe.events import MAX_ENTRIES, ConsoleEntry, NetworkEntry, Ring, Taken, bounded_text
@@ -16,14 +17,17 @@ MAX_HEADER_CHARS = 512
 MAX_ARGUMENTS = 20
 """Arguments of one console call that are told."""
 
-_SECRET = (
-    "authorization proxy-authorization cookie cookie2 set-cookie set-cookie2 apikey api-key x-api-key x-auth-token "
-    "x-csrf-token x-xsrf-token x-access-token x-amz-security-token x-goog-api-key"
+_SECRET_NAME = re.compile(
+    r"auth(?:orization|entication)?$|cookie2?$|token|secret|passw|pwd|sess(?:ion|id)|signature|credential|jwt"
+    r"|(?:api|access|auth|client|private|functions|subscription)[-_]?key|^sig$|(?:^|[-_.])sid$"
 )
-SECRET_HEADERS = frozenset(_SECRET.split())
-"""Headers whose values are never kept, whoever asks for them."""
+"""Names of headers and of query parameters whose values are never kept, whoever asks for them; sites name their secrets
+as they like."""
 
 _USER_PART = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#]*@", re.ASCII | re.IGNORECASE)
+_PARAMETER = re.compile(r"([?&#;])([^=?&#;]+)=([^&#;]*)")
+
+REDACTED = "[redacted]"
 
 _EVENTS = ("Runtime", "Log", "Network")
 
@@ -99,7 +103,7 @@ class PageLog:
             before.ended = True
         entry = NetworkEntry(
             method=bounded_text(request["method"], 32),
-            url=bounded_text(_without_user(request["url"])),
+            url=bounded_text(without_secrets(request["url"])),
             request_headers=_headers(request["headers"]),
         )
         self._network.add(entry)
@@ -131,14 +135,19 @@ def _headers(given: Mapping[str, str]) -> dict[str, str]:
     kept = {}
     for name, value in list(given.items())[:MAX_HEADERS]:
         name = name.lower()
-        secret = name in SECRET_HEADERS
-        kept[bounded_text(name, 100)] = "[redacted]" if secret else bounded_text(str(value), MAX_HEADER_CHARS)
+        told = REDACTED if _SECRET_NAME.search(name) else without_secrets(str(value))
+        kept[bounded_text(name, 100)] = bounded_text(told, MAX_HEADER_CHARS)
     return kept
 
 
-def _without_user(url: str) -> str:
-    """The address without the name and the password before its host."""
-    return _USER_PART.sub(r"\1", url)
+def without_secrets(url: str) -> str:
+    """The address without the name and the password before its host, and without secret values behind its path."""
+    return _PARAMETER.sub(_parameter, _USER_PART.sub(r"\1", url))
+
+
+def _parameter(found: re.Match[str]) -> str:
+    mark, name, _value = found.groups()
+    return f"{mark}{name}={REDACTED}" if _SECRET_NAME.search(unquote_plus(name).lower()) else found[0]
 
 
 def _argument(argument: Json) -> str:
@@ -160,7 +169,7 @@ def _preview(preview: Json) -> str:
 
 
 def _location(place: Json) -> str:
-    return f"{_without_user(place['url'])}:{place['lineNumber'] + 1}" if place.get("url") else ""
+    return f"{without_secrets(place['url'])}:{place['lineNumber'] + 1}" if place.get("url") else ""
 
 
 def _moment(time_ms: float) -> datetime.datetime:

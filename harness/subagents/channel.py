@@ -53,7 +53,7 @@ class Asker:
         """One call's result, whatever happens, within its bound and a margin; a cancelled caller's call is cancelled.
 
         Raises:
-            ValidationError: owner or tool are no texts of a usable length.
+            ValidationError: owner or tool is no text of the form that messages take.
         """
         request = BrowserRequest(request_id=secrets.token_hex(16), owner=owner, tool=tool, params=params)
         answer: asyncio.Future[BrowserResult] = asyncio.get_running_loop().create_future()

@@ -7,17 +7,17 @@ or host is imported here. A call never raises for what page, parent or network d
 """
 
 import asyncio
+import os
 import secrets
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any, NoReturn, assert_never
 
 import orjson
 from pydantic import JsonValue, ValidationError
-from pydantic_core import PydanticSerializationError
 
 from harness.errors import AxtrialError, UsageError, quoted
 from harness.finish import finish
@@ -96,7 +96,10 @@ class ParentBrowser:
         try:
             wanted = Wanted(tool=tool, params=dict(params))
             frame = encode(Call(token=self._token, owner=self.owner, request_id=request_id, payload=wanted).wire())
-        except (ValidationError, PydanticSerializationError, FrameUnwritable):
+        except ValidationError:
+            said = f"there is no tool {quoted(tool)}, or its parameters are no object of JSON"
+            return _not_done("bad_request", f"the call failed: {said}")
+        except FrameUnwritable:
             return _not_done("bad_request", f"{tool} failed: the call cannot be written as JSON in UTF-8")
         except FrameTooLarge as error:
             return _not_done("too_large", f"{tool} failed: the call is too large: {error.message}")
@@ -117,7 +120,10 @@ class ParentBrowser:
             FrameTooLarge, FrameUnwritable: it cannot be sent.
             NotConnected: the parent is gone.
         """
-        frame = encode(Report(token=self._token, owner=self.owner, payload=dict(payload)).wire())
+        try:
+            frame = encode(Report(token=self._token, owner=self.owner, payload=dict(payload)).wire())
+        except ValidationError as error:
+            raise FrameUnwritable("the report is not an object of JSON") from error
         try:
             self._writer.write(frame)
             await self._writer.drain()
@@ -229,6 +235,13 @@ async def _ended(task: "asyncio.Task[None]") -> None:
     await asyncio.wait({task})
 
 
+def _leave(why: AxtrialError) -> NoReturn:
+    """End the process from within: a thread of the SDK waits for the agent's next line, and an orderly end for it."""
+    sys.stderr.write(f"{why.message}\n")
+    sys.stderr.flush()
+    os._exit(why.exit_code)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Serve a child's tools over stdio until the agent or the parent ends; the exit code."""
 
@@ -237,6 +250,8 @@ def main(arguments: Sequence[str]) -> int:
             from harness.subagents.stdio import serve_stdio  # the MCP SDK takes 0.6 s to import
 
             await serve_stdio(browser)
+            if browser.gone.is_set():
+                _leave(NotConnected("the parent is gone"))
 
     try:
         if len(arguments) != 1:

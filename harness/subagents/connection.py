@@ -7,17 +7,18 @@ many wrong tokens, half a frame for too long, a peer that is not the child, or a
 import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import assert_never
 
 from pydantic import ValidationError
 
+from harness.errors import quoted
 from harness.finish import finish
 from harness.subagents.channel import Asker
 from harness.subagents.frames import FrameDecoder, FrameError, FrameTooLarge, FrameUnwritable, Object, encode
 from harness.subagents.messages import (
     FROM_CHILD,
-    MAX_SOCKET_ID_CHARS,
+    SOCKET_ID,
     Call,
     Cancel,
     ErrorKind,
@@ -79,7 +80,9 @@ class ChildConnection:
         self._own: Counter[str] = Counter()  # frames in vain, by reason
 
     async def serve(self) -> None:
-        """Serve it to its end, and cancel what it still runs. Closing is the caller's, who reaps the owner's page."""
+        """Serve it to its end, and cancel what it still runs. Closing is the caller's, who reaps the owner's page and
+        then sets the child's `offline`: a connection that comes before waits for that, or would lose its own page.
+        """
         try:
             async with aclosing(self._messages()) as messages:
                 async for message in messages:
@@ -103,7 +106,7 @@ class ChildConnection:
 
     async def _cancel_all(self) -> None:
         if self.child is not None:
-            self.child.offline.set()
+            self.child.leaving = True
         if calls := tuple(self._calls.values()):
             for call in calls:
                 call.cancel()
@@ -157,11 +160,12 @@ class ChildConnection:
 
     def _misshapen(self, message: Object, error: ValidationError) -> None:
         """A child that is known and named its request hears what is wrong; else nothing is answered."""
-        child, token, request_id = self.child, message.get("token"), message.get("requestId")
-        known = child is not None and isinstance(token, str) and child.has(token)
-        if known and isinstance(request_id, str) and 0 < len(request_id) <= MAX_SOCKET_ID_CHARS:
+        child, token = self.child, message.get("token")
+        if child is not None and isinstance(token, str) and child.has(token):
             where = ".".join(str(part) for part in error.errors(include_input=False, include_url=False)[0]["loc"])
-            self._fail(request_id, "bad_request", f"the frame is malformed: {where}")
+            with suppress(ValidationError):  # no usable id
+                request_id = SOCKET_ID.validate_python(message.get("requestId"), strict=True)
+                self._fail(request_id, "bad_request", f"the frame is malformed: {quoted(where)}")
         self._in_vain("malformed")
 
     def _in_vain(self, reason: str) -> None:
@@ -178,6 +182,8 @@ class ChildConnection:
             return
         async with asyncio.timeout(HELLO_S):
             await child.started.wait()
+            if child.leaving:
+                await child.offline.wait()
         try:
             own = is_own(peer_of(self._writer.get_extra_info("socket")), child.pid)
         except PeerUnknown:
@@ -190,6 +196,7 @@ class ChildConnection:
             self._send(Refused(message=f"{child.owner} is connected already"))
             raise ConnectionOver("second_connection")
         child.offline.clear()
+        child.leaving = False
         self.child = child
         self._send(Ownership(owner=child.owner))
 
@@ -230,7 +237,8 @@ class ChildConnection:
 
     async def _answer(self, call: Call, child: Child) -> None:
         try:
-            result = await self._asker.ask(child.owner, call.payload.tool, call.payload.params)
+            with child.at_work():
+                result = await self._asker.ask(child.owner, call.payload.tool, call.payload.params)
         except asyncio.CancelledError:
             self._fail(call.request_id, "aborted", f"{call.payload.tool} aborted")
             return

@@ -111,7 +111,11 @@ class Desk:
         try:
             async with asyncio.timeout(bound / 1000):
                 may = self._allowed(request, await current_mode(self._mode))
-                told = await self._tools.run(request.owner, checked(tool, request.params), may)
+                params = checked(tool, request.params)
+                while self._tools.must_open(request.owner, params, may):
+                    await self._tools.pages.open(request.owner)  # takes seconds, in which the mode may change
+                    may = self._allowed(request, await current_mode(self._mode))
+                told = await self._tools.run(request.owner, params, may)
         except Forbidden as error:
             return failed(request, "refused", f"{tool} refused: {error.message}")
         except (TimeoutError, OperationTimedOut):

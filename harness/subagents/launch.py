@@ -27,6 +27,7 @@ from harness.subagents.connection import ChildConnection
 from harness.subagents.desk import Desk
 from harness.subagents.messages import BrowserResult, Loadout
 from harness.subagents.roll import Child, Roll
+from harness.subagents.waits import REAP_S
 from harness.tools.modes import Agent, ModeSource, current_mode, loadout
 from harness.tools.verify import VerifyTools
 
@@ -40,7 +41,10 @@ MAX_CONNECTIONS = 32
 """At a time, those included that have not said yet whose they are."""
 
 RUN_S = 1_200.0
-"""Seconds that a child's run may last."""
+"""Seconds that a child's run may last, whoever runs it."""
+
+IDLE_S = 600.0
+"""Seconds without a call after which a child's page is ended; its run goes on, and its next call opens a page."""
 
 LAST_WORDS_S = 2.0
 """Seconds in which what an ended child has sent is read."""
@@ -114,7 +118,7 @@ class SubagentHost:
             SetupError: the loadout cannot be written.
         """
         child = self.roll.enter(loadout(agent, await current_mode(self._mode)), owner)
-        reaping = asyncio.create_task(self._reap_when_over(child))
+        reaping = asyncio.create_task(self._watch_over(child))
         try:
             async with private_folder() as folder:
                 _write_loadout(folder / LOADOUT, self._loadout(child))
@@ -148,8 +152,15 @@ class SubagentHost:
                     watching.cancel()
                     await finish(_wait(watching))
 
-    async def _reap_when_over(self, child: Child) -> None:
-        await child.ended.wait()
+    async def _watch_over(self, child: Child) -> None:
+        """End the page of a child that is idle, its run where that lasts too long, and its page with its run."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(RUN_S):
+                while not await child.ended_within(IDLE_S - child.idle_s()):
+                    if child.idle_s() >= IDLE_S:
+                        await self.pages.reap(child.owner)
+                        child.rest()
+        child.end()
         await self.pages.reap(child.owner)
 
     def _loadout(self, child: Child) -> Loadout:
@@ -157,20 +168,29 @@ class SubagentHost:
 
     # ---- connections ----
 
-    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection to its end; then the page of its owner is gone."""
-        task = asyncio.current_task()
-        assert task is not None
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection to its end, in a task of the host's; then the page of its owner is gone."""
+        task = asyncio.create_task(self._serve(reader, writer))
         self._serving.add(task)
+        task.add_done_callback(lambda _: writer.close())  # a task may be cancelled before it begins
+        task.add_done_callback(self._serving.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = ChildConnection((reader, writer), self.roll, self._asker, self.counts)
         try:
             if len(self._serving) <= MAX_CONNECTIONS:
                 await connection.serve()
         finally:
             writer.close()
-            self._serving.discard(task)
-            if (child := connection.child) is not None and not child.ended.is_set():  # else it was reaped at its end
-                await self.pages.reap(child.owner)
+            if (child := connection.child) is not None:
+                await self._left(child)
+
+    async def _left(self, child: Child) -> None:
+        try:
+            if not child.ended.is_set():  # else it was reaped at its end
+                await self.pages.reap(child.owner, REAP_S)
+        finally:
+            child.offline.set()
 
     async def close(self) -> None:
         """End all connections and calls; the rights of all children end first."""
@@ -224,10 +244,8 @@ def _write_loadout(path: Path, given: Loadout) -> None:
 
 
 async def _watch(process: OwnedProcess, child: Child) -> None:
-    """End the child's run with its process, once all that it sent is read, or when it has lasted too long."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(RUN_S):
-            await process.wait()
+    """End the child's run with its process, once all that it sent is read."""
+    await process.wait()
     with suppress(TimeoutError):
         async with asyncio.timeout(LAST_WORDS_S):
             await child.offline.wait()

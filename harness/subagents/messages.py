@@ -4,6 +4,7 @@ Inside the parent: browser:request, browser:cancel and browser:result. On the so
 and its owner; what the child asks for names no owner, so that it can only ask for itself.
 """
 
+from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -37,11 +38,17 @@ def _id(max_chars: int) -> StringConstraints:
 
 Id = Annotated[str, _id(MAX_ID_CHARS), AfterValidator(no_nul)]
 SocketId = Annotated[str, _id(MAX_SOCKET_ID_CHARS), AfterValidator(no_nul)]
+SOCKET_ID: TypeAdapter[SocketId] = TypeAdapter(SocketId)
 SocketOwner = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$")]
 Token = Annotated[str, StringConstraints(min_length=1, max_length=128)]
-ToolName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TOOL_CHARS)]
+ToolName = Annotated[str, StringConstraints(pattern=rf"^[A-Za-z0-9_.-]{{1,{MAX_TOOL_CHARS}}}$")]
+"""Stands in sentences as it is, so it is plain also where there is no such tool."""
+
 Object = dict[str, Annotated[JsonValue, SkipValidation]]
 """What stands in a frame is JSON already when it is read: each value is not looked at again."""
+
+
+_key = cache(to_camel)  # of the fields below alone
 
 
 class _Message(BaseModel):
@@ -55,8 +62,8 @@ class _Message(BaseModel):
     )
 
     def wire(self) -> Object:
-        """The message as JSON values."""
-        return self.model_dump(mode="json")
+        """The message as JSON values. An object in it is handed on as it is, however deep: pydantic would follow it."""
+        return {_key(name): value.wire() if isinstance(value, _Message) else value for name, value in self}
 
 
 # ---- inside the parent ----

@@ -6,6 +6,9 @@ A child's number only rises, so that an owner is never another child later.
 import asyncio
 import hmac
 import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -21,17 +24,21 @@ TOKEN_BYTES = 32
 class Child:
     """One child while its run lasts. `pid` None: any process of this user that has the token may speak for it.
 
-    `started`: `pid` is known. `offline`: it has no connection. `ended`: its run is over, with or without a report.
+    `started`: `pid` is known. `leaving`: its connection ends, and what it left is cleared away. `offline`: it has no
+    connection, and nothing of the last one is left. `ended`: its run is over, with or without a report.
     """
 
     owner: str
     tools: frozenset[str]
     token: str = field(default_factory=lambda: secrets.token_hex(TOKEN_BYTES), repr=False)
     pid: int | None = None
+    leaving: bool = False
     report: dict[str, JsonValue] | None = None
     started: asyncio.Event = field(default_factory=asyncio.Event)
     offline: asyncio.Event = field(default_factory=asyncio.Event)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+    _working: int = 0
+    _rested: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.offline.set()
@@ -39,6 +46,31 @@ class Child:
     def has(self, token: str) -> bool:
         """Whether it is this child's token, in constant time."""
         return hmac.compare_digest(self.token.encode(), token.encode("utf-8", "replace"))
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """One of its calls is under way during the block."""
+        self._working += 1
+        try:
+            yield
+        finally:
+            self._working -= 1
+            self.rest()
+
+    def rest(self) -> None:
+        """It is idle from now on, if no call is under way."""
+        self._rested = time.monotonic()
+
+    def idle_s(self) -> float:
+        """Seconds since the last call ended; 0 while one is under way."""
+        return 0.0 if self._working else time.monotonic() - self._rested
+
+    async def ended_within(self, seconds: float) -> bool:
+        """Wait for the end of its run; whether it has come."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.ended.wait()
+        return self.ended.is_set()
 
     def end(self, report: dict[str, JsonValue] | None = None) -> None:
         """Its run is over, and with it all its rights. The first report counts."""

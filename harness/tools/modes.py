@@ -79,9 +79,10 @@ def said(mode: str | None) -> str:
 
 
 async def current_mode(source: ModeSource) -> str | None:
-    """The parent's mode; None where it does not say it within MODE_S."""
+    """The parent's mode; None where it does not say one within MODE_S, or says something else."""
     try:
         async with asyncio.timeout(MODE_S):
-            return await source()
+            mode: object = await source()
     except TimeoutError:
         return None
+    return mode if isinstance(mode, str) else None

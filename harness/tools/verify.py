@@ -82,6 +82,12 @@ class VerifyTools:
 
     pages: OwnerPages
 
+    def must_open(self, owner: str, params: Parameters, allowed: Allowed) -> bool:
+        """Whether the call is one that opens the owner's page first."""
+        if isinstance(params, Console | Network | Close) or self.pages.page(owner) is not None:
+            return False
+        return not (isinstance(params, Screenshot) and self._stays_blank(owner, allowed))
+
     async def run(self, owner: str, params: Parameters, allowed: Allowed) -> Told:
         """Carry out one call; `allowed` has let it pass.
 

@@ -145,7 +145,7 @@ line.report({"answers": answers})
         report = await parent.ran(thief, str(victim.loadout))
         assert parent.pages.page("child-1") is not None
 
-    malformed = {"kind": "bad_request", "message": "the frame is malformed: browser.payload.owner"}
+    malformed = {"kind": "bad_request", "message": 'the frame is malformed: "browser.payload.owner"'}
     common = {"kind": "result", "owner": "child-2"}
     assert report == {
         "answers": [

@@ -43,6 +43,9 @@ class FakePage:
         self.url = "about:blank"
         self.closed = asyncio.Event()
         self.holding = asyncio.Event()  # somebody waits for `hang`
+        self.closing = asyncio.Event()
+        self.may_close = asyncio.Event()
+        self.may_close.set()
         self._calls: list[Callable[[], None]] = []
 
     @property
@@ -82,6 +85,8 @@ class FakePage:
         path.write_bytes(b"png")
 
     async def close(self) -> None:
+        self.closing.set()
+        await self.may_close.wait()
         if not self.closed.is_set():
             self.closed.set()
             for call in self._calls:

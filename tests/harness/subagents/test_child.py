@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.errors import SetupError, UsageError
-from harness.subagents import connection
+from harness.subagents import connection, launch
 from harness.subagents.child import Answer, NotConnected, connect, read_loadout
+from harness.subagents.frames import FrameUnwritable
 from harness.subagents.launch import SubagentHost, subagent_host
 from harness.subagents.roll import Roll
 from harness.tools.modes import ALL_TOOLS, Agent
@@ -62,6 +63,8 @@ async def test_an_answer_that_cannot_be_sent_is_an_error_and_no_time_out(
         ("browser_eval", {"expression": "\ud800"}, "bad_request"),
         ("browser_eval", {"expression": 2**80}, "bad_request"),
         ("browser_eval", {"expression": object()}, "bad_request"),
+        ("browser_eval", {"expression": b"x"}, "bad_request"),
+        ("browser_eval\n", {}, "bad_request"),
         ("", {}, "bad_request"),
         ("x" * 65, {}, "bad_request"),
     ],
@@ -140,6 +143,16 @@ async def test_a_report_ends_the_run_and_a_resumed_child_keeps_its_owner(fake: "
                 pass
 
 
+@pytest.mark.parametrize("payload", [{"x": object()}, {"x": b"x"}, {"x": "\ud800"}, {1: 2}])
+async def test_a_report_that_cannot_be_written_is_refused_and_the_run_goes_on(
+    fake: "Fake", payload: dict[str, Any]
+) -> None:
+    async with fake.host.place(WORKER) as place, connect(place.loadout) as browser:
+        with pytest.raises(FrameUnwritable):
+            await browser.report(payload)
+        assert (await browser.call("browser_eval", {"expression": "next"})).ok
+
+
 async def test_a_token_is_for_one_run_alone(fake: "Fake") -> None:
     async with fake.host.place(WORKER) as place:
         loadout = place.loadout.read_bytes()
@@ -193,3 +206,30 @@ def test_a_number_only_rises() -> None:
     first = roll.enter(ALL_TOOLS)
     roll.leave(first)
     assert (roll.enter(ALL_TOOLS).owner, roll.holds("child-1"), roll.holds("parent")) == ("child-2", None, ALL_TOOLS)
+
+
+async def test_a_run_has_a_bound_whoever_runs_the_child(fake: "Fake", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "RUN_S", 0.2)
+    async with fake.host.place(WORKER) as place, connect(place.loadout) as browser:
+        call = asyncio.create_task(browser.call("browser_eval", {"expression": "hang"}))
+        async with asyncio.timeout(5):
+            assert await place.result() is None
+            answer = await call
+        after = await browser.call("browser_eval", {"expression": "1"})
+        assert answer == Answer(ok=False, text="browser_eval failed: the page was closed", error="failed")
+        assert after == Answer(ok=False, text="browser_eval refused: the run of child-1 has ended", error="refused")
+        assert fake.pages.owners() == ()
+
+
+async def test_an_idle_childs_page_ends_and_its_run_goes_on(fake: "Fake", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "IDLE_S", 0.2)
+    async with fake.host.place(WORKER) as place, connect(place.loadout) as browser:
+        for n in range(2):
+            assert (await browser.call("browser_eval", {"expression": "1"})).ok
+            async with asyncio.timeout(5):
+                await fake.browser.pages[n].closed.wait()
+            assert fake.pages.owners() == ()
+        assert not place.child.ended.is_set()
+        hanging = asyncio.create_task(browser.call("browser_eval", {"expression": "hang", "timeout": 1000}))
+        answer = await hanging  # a call under way is no idleness
+        assert answer == Answer(ok=False, text="browser_eval timed out after 1000 milliseconds", error="timed_out")

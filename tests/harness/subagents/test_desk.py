@@ -167,3 +167,28 @@ async def test_a_fault_of_ours_is_told_at_once_and_shown(fake: "Fake") -> None:
         "browser_eval failed: a fault of the host",
         [LookupError],
     )
+
+
+@pytest.mark.parametrize(
+    ("tool", "params"),
+    [("browser_goto", {"url": "http://a.test/"}), ("browser_screenshot", {})],
+)
+async def test_a_mode_that_changes_while_the_browser_starts_wins(
+    fake: "Fake", tool: str, params: dict[str, JsonValue]
+) -> None:
+    fake.browser.may_start.clear()
+    call = asyncio.create_task(fake.host.call(tool, params))
+    await fake.browser.starting.wait()
+    fake.mode = "Plan"
+    fake.browser.may_start.set()
+    result = await call
+    said = {
+        "browser_goto": ("refused", "browser_goto refused: not allowed in the mode Plan"),
+        "browser_screenshot": (
+            "failed",
+            "browser_screenshot failed: this owner's page is blank: navigation is not allowed in this mode",
+        ),
+    }
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == said[tool]
+    assert [page.url for page in fake.browser.pages] == ["about:blank"]

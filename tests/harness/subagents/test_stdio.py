@@ -1,5 +1,6 @@
 """A child's tools over stdio, asked by the MCP SDK's own client; and the child as a program that has no browser."""
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from mcp import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from harness.errors import UsageError
-from harness.subagents.child import read_loadout
+from harness.subagents.child import NotConnected, read_loadout
 from harness.subagents.launch import python_program
 from harness.tools.modes import READ_TOOLS, Agent
 from harness.tools.verify_params import TOOLS
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[3]
 ENVIRONMENT = {"PYTHONPATH": str(ROOT)}
+BOUND_S = 40.0
+INITIALIZE = (
+    b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", '
+    b'"capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}}\n'
+)
 
 
 async def test_an_agent_written_elsewhere_can_be_the_child(fake: "Fake") -> None:
@@ -59,6 +65,25 @@ async def test_a_restricted_child_shows_three_tools(fake: "Fake") -> None:
     assert [getattr(part, "text", None) for part in refused.content] == [
         "browser_goto refused: not among this owner's tools"
     ]
+
+
+async def test_a_child_whose_parent_goes_ends_though_its_agent_stays(fake: "Fake") -> None:
+    async with fake.host.place(Agent(kind="worker")) as place:
+        program = python_program("-m", "harness.subagents.child", str(place.loadout))
+        pipe = asyncio.subprocess.PIPE
+        child = await asyncio.create_subprocess_exec(
+            *program.argv, env=dict(ENVIRONMENT), stdin=pipe, stdout=pipe, stderr=pipe
+        )
+        assert child.stdin is not None
+        async with asyncio.timeout(BOUND_S):
+            child.stdin.write(INITIALIZE)
+            assert child.stdout is not None
+            assert b'"serverInfo"' in await child.stdout.readline()
+            await fake.host.close()
+            assert child.stderr is not None
+            said = await child.stderr.read()
+            assert (await child.wait(), said) == (NotConnected("").exit_code, b"the parent is gone\n")
+        child.stdin.close()
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{", b"{}", b"[]"])

@@ -1,6 +1,7 @@
 """Which tools a mode gives, at the start of a child and at each call."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -72,3 +73,11 @@ async def test_a_parent_that_does_not_say_its_mode_in_time_has_none(monkeypatch:
         return "Build"
 
     assert (await current_mode(never), await current_mode(at_once)) == (None, "Build")
+
+
+@pytest.mark.parametrize("mode", [None, 7, ["Build"], b"Build"])
+async def test_a_mode_that_is_no_text_is_none(mode: Any) -> None:
+    async def source() -> Any:
+        return mode
+
+    assert await current_mode(source) is None

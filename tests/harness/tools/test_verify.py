@@ -5,8 +5,10 @@ import http.server
 import re
 import threading
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import orjson
 import pytest
 import pytest_asyncio
 from pydantic import JsonValue
@@ -34,15 +36,20 @@ PAGE = """<!doctype html><title>Desk</title><link rel=icon href=data:,>
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        status = 500 if self.path == "/broken" else 302 if self.path == "/moved" else 200
+        path, _, who = self.path.partition("?")
+        status = {"/broken": 500, "/moved": 302}.get(path, 200)
         self.send_response(status)
         self.send_header("Content-Type", "text/html")
         self.send_header("Set-Cookie", "session=secret-cookie")
         self.send_header("X-Answer", "forty-two")
         if status == 302:
-            self.send_header("Location", "/other")
-        self.end_headers()
-        self.wfile.write(PAGE.encode())
+            host = self.headers["Host"]
+            self.send_header("Location", f"http://ada:secret@{host}/other" if who else "/other")
+        if path == "/file":
+            self.send_header("Content-Disposition", "attachment")
+        with suppress(OSError):  # whoever asked may be elsewhere by now
+            self.end_headers()
+            self.wfile.write(PAGE.encode())
 
     def log_message(self, format: str, *args: object) -> None:
         """Tests print nothing of their own."""
@@ -133,6 +140,14 @@ async def test_code_that_is_no_expression_is_not_run_and_told_how_to_be_wrapped(
         f"{wrap} (\"SyntaxError: Unexpected token ';'\")"
     )
     assert (await tools.refusal("eval", expression="const a = 1")).startswith(wrap)
+    for code in (
+        "1); (window.ran = 1",
+        "'x'.repeat(1e6)), (1e9",
+        "1], [window.ran = 1",
+        "...[window.ran = 1]",
+        "1) => (2",
+    ):
+        assert (await tools.refusal("eval", expression=code)).startswith(wrap)
     assert await tools.text("eval", expression="window.ran") == "null"
     assert await tools.refusal("eval", expression="JSON.parse('{')") == (
         "it threw \"SyntaxError: Expected property name or '}' in JSON at position 1 (line 1 column 2)\""
@@ -145,6 +160,12 @@ async def test_code_that_is_no_expression_is_not_run_and_told_how_to_be_wrapped(
     )
 
 
+async def test_a_page_that_writes_json_its_own_way_is_told_so(tools: Tools) -> None:
+    for given in ("'['.repeat(800) + ']'.repeat(800)", "'1'.repeat(1e6)", "'NaN'"):
+        code = f"(JSON.stringify = () => '{{\"value\":' + {given} + '}}', 0)"
+        assert await tools.refusal("eval", expression=code) == "the page gave no value of the agreed form"
+
+
 async def test_a_value_that_a_navigation_overtakes_is_not_waited_for(tools: Tools, address: str) -> None:
     await tools("goto", url=address)
     for there in ("about:blank", f"{address}/other"):
@@ -152,6 +173,64 @@ async def test_a_value_that_a_navigation_overtakes_is_not_waited_for(tools: Tool
         assert await tools.refusal("eval", expression=code) == (
             "the page went to another document before the value was there"
         )
+
+
+async def test_after_a_load_that_failed_the_next_calls_find_the_page_at_rest(tools: Tools, address: str) -> None:
+    for n in range(5):
+        refusal = await tools.refusal("goto", url="http://127.0.0.1:1/")
+        assert refusal == "The page could not be loaded (net::ERR_UNSAFE_PORT)."
+        assert await tools.text("eval", expression="location.protocol") == '"chrome-error:"'
+        assert (await tools("goto", url=f"{address}/{n}")).details["status"] == 200
+        assert await tools.text("eval", expression="location.pathname") == f'"/{n}"'
+
+
+@pytest.mark.parametrize(
+    "move", ["location.reload()", "location.href = '/own'", "setTimeout(() => location.reload(), 1)"]
+)
+async def test_a_page_that_moves_by_itself_breaks_no_load_off(tools: Tools, address: str, move: str) -> None:
+    told = []
+    for n in range(15):
+        await tools("goto", url=address)
+        await tools("eval", expression=f"({move}, 1)")
+        told.append(((await tools("goto", url=f"{address}/{n}")).details, await tools.text("eval", expression="1")))
+    assert told == [({"status": 200, "finalUrl": f"{address}/{n}"}, "1") for n in range(15)]
+
+
+async def test_a_download_leaves_the_page_of_before(tools: Tools, address: str) -> None:
+    await tools("goto", url=address)
+    assert await tools.refusal("goto", url=f"{address}/file") == (
+        "The address gave no page to show, as a download does; the page of before stays (net::ERR_ABORTED)."
+    )
+    assert await tools.text("eval", expression="document.title") == '"Desk"'
+
+
+async def test_what_is_told_holds_no_password(tools: Tools, address: str) -> None:
+    there = address.replace("//", "//ada:secret@")
+    assert (await tools("goto", url=f"{there}/other")).details == {"status": 200, "finalUrl": f"{address}/other"}
+    assert (await tools("goto", url=f"{address}/moved?ada")).details["finalUrl"] == f"{address}/other"
+    names = ("X-Api-Token", "Private-Token", "X-Session-Id", "X-Password", "X-Amz-Signature", "Authentication")
+    headers = orjson.dumps({name: "secret" for name in names}).decode()
+    await tools("eval", expression=f"fetch('{address}/', {{ headers: {headers} }}).then(() => 1)")
+    told = await tools("network", verbose=True, includeHeaders=[*names, "location"])
+    assert f"  < location: {address}/other" in told.text.split("\n")
+    assert told.text.count(": [redacted]") == len(names)
+    assert ("secret" in told.text, "secret" in str(told.details)) == (False, False)
+
+
+async def test_what_a_query_keeps_secret_is_not_told(tools: Tools, address: str) -> None:
+    asked = f"{address}/other?page=2&access_token=secret&X-Amz-Signature=secret&api%5Fkey=secret#id_token=secret&at=1"
+    kept = (
+        f"{address}/other?page=2&access_token=[redacted]&X-Amz-Signature=[redacted]&api%5Fkey=[redacted]"
+        "#id_token=[redacted]&at=1"
+    )
+    assert (await tools("goto", url=asked)).details == {"status": 200, "finalUrl": kept}
+    await tools("eval", expression="(console.log('here'), fetch('/broken').then((answer) => answer.text()))")
+    lines = (await tools.text("network", includeHeaders=["referer"])).split("\n")
+    assert lines == [
+        f"200 GET {kept.partition('#')[0]}",
+        f"500 GET {address}/broken",
+        f"  > referer: {kept.partition('#')[0]}",
+    ]
 
 
 async def test_goto_tells_status_and_final_address(tools: Tools, address: str) -> None:
@@ -177,6 +256,8 @@ async def test_a_form_is_filled_and_sent_by_text_role_and_css(tools: Tools, addr
         {"selector": "role=button[name='Join']"},
     )
     assert await tools.text("eval", expression="said.textContent") == '"ada@a.test joined"'
+    assert (await tools("click", selector="css=#mail")).text == "Clicked css=#mail."
+    assert await tools.refusal("click", selector="css= ") == "the selector css= names no css"
     assert await tools.refusal("click", selector="text= ") == "the selector text= names no text"
     assert await tools.refusal("click", selector="role=") == "the selector role= names no role"
     assert "strict mode violation" in await tools.refusal("click", selector="div, p")
@@ -281,7 +362,20 @@ async def test_a_screenshot_is_a_path_of_the_page_and_goes_with_it(tools: Tools,
         heights.append(int.from_bytes(data[20:24], "big"))
     assert (heights[0], heights[1] > 3_000) == (720, True)
 
+    await tools("eval", expression="document.body.style.cssText = 'width: 30000px; height: 200000px'")
+    assert re.fullmatch(
+        r"the page has 30\d{3} by 200\d{3} pixels, and a picture at most 100000000; take the window",
+        await tools.refusal("screenshot", fullPage=True),
+    )
+
     closed = await tools("close")
     assert (closed.text, closed.details) == ("Closed the page of parent.", {"closed": True, "owner": "parent"})
     assert not Path(window.text).exists()
     assert (await tools("close")).details == {"closed": False, "owner": "parent"}
+
+
+async def test_a_page_that_was_written_is_not_blank(tools: Tools) -> None:
+    await tools("eval", expression="document.write('<h1>Here</h1>')")
+    told = await tools("screenshot", PLAN)
+    assert Path(told.text).read_bytes().startswith(PNG)
+    assert (await tools.text("console", PLAN)) == "(empty)"
